@@ -1,0 +1,1 @@
+"""Human approval for agents and functions in Jupyter notebooks."""
