@@ -26,6 +26,7 @@
     ├── AgentDefinitionError     an agent or a run cannot be made from these arguments
     ├── NotDescribable           an argument has no exact, comparable form
     ├── ModelFailed              the model's reply was broken off or malformed
+    ├── LeaseLost                another process drives this run, or settled this call
     └── StoreError
         ├── StoreFull            no space left
         ├── StoreCorrupt         not a store file, or damaged
@@ -227,6 +228,10 @@ class NotDescribable(HitlError):
 
 class ModelFailed(HitlError):
     """The model's reply was broken off or malformed."""
+
+
+class LeaseLost(HitlError):
+    """Another process drives this run now, or a human settled this call meanwhile."""
 
 
 class StoreError(HitlError):

@@ -1,0 +1,405 @@
+"""What any store must do, so that another engine can be written from this page.
+
+A store keeps **runs**, **frames** (snapshots: one JSON document per agent of a run, root or
+nested), **calls** (one row per tool call), **requests** (one row per question to a human),
+**events** (the audit trail), **grants** and a few named **documents**.
+
+Every method is one transaction: all of it happens, or nothing, and the error says so. Unless a
+method takes ``durable=False`` it is on disk, safe from power loss, when the method returns.
+Methods are synchronous, callable from any thread, bounded in time, and safe to interrupt.
+
+Changes of a request's state are compare-and-set, guarded by `request.ARROWS`; a guard that does
+not hold changes nothing and raises what stands in the way.
+
+Who may write what: a driver proves itself by the run's lease `token` (`LeaseLost` otherwise), a
+running call by the call's own `token`. Deciding needs neither: anyone may decide, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from ..request import Call, Receipt, Request, Run, RunState, State
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A checked decision on its way into a store.
+
+    Attributes
+    ----------
+    target
+        The state that the decision leads to.
+    decision
+        JSON of the decision as people may see it (secrets masked).
+    fingerprint
+        What the reviewer saw; None for "not shown" (recorded so).
+    call_args
+        Edited arguments that will run, secrets in clear, or None.
+    edited
+        ``{"fingerprint", "digests"}`` of edited arguments, or None.
+    data
+        What only the call may read (an answer with its secrets), or None; erased with the call.
+    """
+
+    request_id: str
+    target: State
+    decision: dict[str, Any]
+    reviewer: str
+    identity_source: str
+    via: str
+    fingerprint: str | None = None
+    validated_by: str | None = None
+    call_args: dict[str, Any] | None = None
+    edited: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """A tool call about to be stored.
+
+    Attributes
+    ----------
+    call
+        Its row; `state` is ``waiting`` or ``executing`` (a free call starts with its row).
+    template
+        JSON (`request.to_doc` plus the columns that do not change) from which a request about
+        this call can be made later: when it asks again, or when its outcome gets unknown.
+    request
+        The first question about it, or None for a free call.
+    """
+
+    call: Call
+    template: dict[str, Any]
+    request: Request | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the audit trail.
+
+    Attributes
+    ----------
+    seq
+        1, 2, 3… in the order of commits.
+    at
+        UTC.
+    kind
+        What happened: a verb of `request.ARROWS` (``decide`` as the state it led to), or
+        ``opened``, ``vote``, ``run-started``, ``run-saved``, ``run-ended``, ``call-started``,
+        ``call-finished``, ``grant``, ``revoke``, ``settled``.
+    doc
+        Who, what and why as JSON, secrets masked.
+    """
+
+    seq: int
+    at: datetime
+    kind: str
+    run_id: str | None
+    request_id: str | None
+    call_id: str | None
+    doc: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Store(Protocol):
+    """The protocol. `location` names the store to people; `owner` names this process in it."""
+
+    @property
+    def location(self) -> str:
+        """The path, or ``:memory:``."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """This process's owner id: host, boot, process and a token."""
+        ...
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def open_run(
+        self,
+        run: Run,
+        *,
+        frames: Mapping[str, Any] | None = None,
+        calls: Sequence[NewCall] = (),
+        durable: bool = True,
+    ) -> Run:
+        """Insert `run`, driven by this process under ``run.token``.
+
+        With a key: while another run of the same ``(agent_id, key)`` is unfinished, or is a verb
+        whose outcome no caller has received, that one is returned and nothing is inserted.
+        """
+        ...
+
+    def adopt(self, run_id: str, token: str) -> Run:
+        """Take the lease: `token` drives from now on.
+
+        Calls and requests that a dead owner left ``executing`` become ``outcome_unknown`` here.
+
+        Raises
+        ------
+        LeaseLost
+            A living driver holds it (this process included).
+        SnapshotNotFound
+            No such run, or it has ended.
+        """
+        ...
+
+    def release(self, run_id: str, token: str, state: RunState) -> None:
+        """Give the lease back and leave the run in `state`. No error if it was lost before."""
+        ...
+
+    def save(
+        self,
+        run_id: str,
+        token: str,
+        *,
+        state: RunState | None = None,
+        frames: Mapping[str, Any] | None = None,
+        drop_frames: Iterable[str] = (),
+        calls: Sequence[NewCall] = (),
+        durable: bool = True,
+    ) -> None:
+        """Keep `frames` and insert `calls` with their requests, all in one transaction (R2)."""
+        ...
+
+    def end_run(
+        self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]
+    ) -> None:
+        """End it: open requests are withdrawn, frames deleted, secrets and `data` erased (R17)."""
+        ...
+
+    def deliver(self, run_id: str) -> bool:
+        """Mark an ended verb's outcome as received; True for the one caller who may have it."""
+        ...
+
+    def run(self, run_id: str) -> Run:
+        """Read a run; `SnapshotNotFound` when there is none."""
+        ...
+
+    def runs(
+        self,
+        *,
+        states: Sequence[RunState] | None = None,
+        kind: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        notebook: str | None = None,
+        limit: int = 1000,
+    ) -> list[Run]:
+        """Runs that match, oldest first."""
+        ...
+
+    def frame(self, key: str) -> Any:
+        """A snapshot; `SnapshotNotFound` when there is none."""
+        ...
+
+    def driver_alive(self, run: Run) -> bool:
+        """Whether a living process holds the run's lease."""
+        ...
+
+    # -- requests ----------------------------------------------------------------------------
+
+    def decide(self, votes: Sequence[Vote]) -> list[Receipt]:
+        """Record decisions, all or none.
+
+        Each: the request is ``pending``, not past its time, and `fingerprint`, when given, is
+        the stored one. The vote that completes the quorum moves the state; earlier ones are
+        kept beside it.
+
+        Raises
+        ------
+        RequestNotFound, AlreadyDecided, StaleFingerprint, Expired, NotPermitted
+        """
+        ...
+
+    def claim(
+        self,
+        request_id: str,
+        run_token: str,
+        call_token: str,
+        *,
+        fingerprint: str,
+        schema_digest: str | None,
+    ) -> Call:
+        """Turn a decision into the right to act once; returns the call with what will run.
+
+        ``approved``/``answered`` → ``executing`` under `call_token`, the call likewise, durable
+        before this returns. `fingerprint` is that of what would run now; `schema_digest` the
+        tool's now.
+
+        Raises
+        ------
+        LeaseLost
+            `run_token` no longer drives.
+        StaleFingerprint, ToolChanged
+            What would run is not what was approved. Nothing was changed: `move` it to ``stale``.
+        AlreadyDecided
+            It is in no claimable state (any more).
+        Expired
+            Its time was over before the claim; it is ``expired`` now.
+        """
+        ...
+
+    def move(
+        self,
+        request_id: str,
+        verb: str,
+        target: State,
+        *,
+        opens: Request | None = None,
+        detail: Mapping[str, Any] | None = None,
+        call_result: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """Apply one of the other arrows: expire, withdraw, make_stale, block, refuse.
+
+        `opens` is inserted as the new question in the same transaction; `call_result` ends a
+        ``waiting`` or ``parked`` call with that result.
+
+        Raises
+        ------
+        AlreadyDecided
+            The request is in no state from which `verb` goes.
+        """
+        ...
+
+    def park(
+        self,
+        call_id: str,
+        call_token: str,
+        opens: Request,
+        *,
+        frames: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The running call asks something itself: it and its request become ``parked``, `opens`
+        is inserted, `frames` are kept."""
+        ...
+
+    def settle(
+        self,
+        request_id: str,
+        how: str,
+        *,
+        result: Any = None,
+        reviewer: str,
+        identity_source: str,
+        via: str,
+        opens: Request | None = None,
+    ) -> Request:
+        """A human says how an ``outcome_unknown`` call ended.
+
+        ``happened`` → done with `result`; ``give_up`` → failed; ``run_again`` → withdrawn, and
+        `opens` is the new question.
+        """
+        ...
+
+    def request(self, request_id: str) -> Request:
+        """Read a request; `RequestNotFound` when there is none."""
+        ...
+
+    def requests(
+        self,
+        *,
+        states: Sequence[State] | None = None,
+        run_id: str | None = None,
+        call_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        tool_name: str | None = None,
+        fingerprint: str | None = None,
+        newest_first: bool = False,
+        limit: int = 1000,
+        offset: int = 0,
+    ) -> list[Request]:
+        """Requests that match, in order of opening."""
+        ...
+
+    # -- calls -------------------------------------------------------------------------------
+
+    def finish(
+        self,
+        call_id: str,
+        call_token: str,
+        state: str,
+        result: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """``executing``/``parked`` → ``done``/``failed`` with `result`, by token; its claimed
+        requests likewise; its secrets are erased.
+
+        Raises
+        ------
+        LeaseLost
+            A human settled the call meanwhile, or it was never claimed under this token.
+        """
+        ...
+
+    def answer_call(
+        self, call_id: str, run_token: str, state: str, result: Mapping[str, Any]
+    ) -> None:
+        """End a ``waiting`` or ``parked`` call whose body does not (any more) run: declined,
+        responded, expired, blocked."""
+        ...
+
+    def lose(self, call_id: str, call_token: str, why: str) -> None:
+        """``executing`` → ``outcome_unknown``: the task was cancelled or timed out. A free call
+        gets a request in that state, so that a human can settle it. No error if it ended."""
+        ...
+
+    def resume_call(self, call_id: str, run_token: str, call_token: str) -> Call:
+        """A parked call with nothing claimable of its own (a nested agent) runs again:
+        ``parked`` → ``executing``."""
+        ...
+
+    def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
+        """Calls of a run (of one frame), in the model's order."""
+        ...
+
+    # -- everything else ---------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Tell the truth about the dead: ``executing`` under a dead owner → ``outcome_unknown``;
+        requests that cannot outlive their process → ``withdrawn``; past their time →
+        ``expired``."""
+        ...
+
+    def version(self) -> int:
+        """A number that changes when anything was committed by anyone; cheap to poll."""
+        ...
+
+    def last_seq(self) -> int:
+        """The newest event's `seq` (0 when there is none)."""
+        ...
+
+    def events(
+        self, after: int = 0, *, run_id: str | None = None, limit: int = 10_000
+    ) -> list[Event]:
+        """The audit trail after `after`, oldest first."""
+        ...
+
+    def secret_key(self) -> bytes:
+        """32 random bytes of this store, for fingerprints of secrets."""
+        ...
+
+    def document(self, name: str) -> Any:
+        """A named JSON document, or None."""
+        ...
+
+    def put_document(self, name: str, value: Any) -> None:
+        """Keep a named JSON document; None deletes it."""
+        ...
+
+    def check(self) -> list[str]:
+        """Faults found in the file and in the audit chain; empty when all is well."""
+        ...
+
+    def close(self) -> None:
+        """Close the file. The store opens it again when used."""
+        ...

@@ -1,0 +1,81 @@
+"""The port to whatever shows things, and its one slot.
+
+The desk and the agent speak to a `Surface` and never know whether it is made of widgets. A
+process without one asks nobody: the declared headless behaviour applies (R5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from .events import Chunk
+from .request import Request
+
+
+class RunScreen(Protocol):
+    """What a person sees of one run: one output, kept until the run ends."""
+
+    def chunk(self, chunk: Chunk) -> None:
+        """Show that something happened. Never raises; never waits."""
+        ...
+
+    def request(self, request: Request) -> None:
+        """Show a stored request, or redraw it after a change."""
+        ...
+
+    def paused(self) -> None:
+        """Nobody here waits any more (interrupt): cards stay open and decidable."""
+        ...
+
+    def ended(self, state: str, outcome: dict[str, Any]) -> None:
+        """Freeze to the static record."""
+        ...
+
+
+class Surface(Protocol):
+    """Whatever shows requests to a person in this process."""
+
+    def can_ask(self) -> bool:
+        """Whether a person can be reached here now; False means headless."""
+        ...
+
+    def waiting(self) -> AbstractContextManager[Any]:
+        """Keep the person's messages flowing while the caller awaits."""
+        ...
+
+    def run_started(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunScreen:
+        """Open the run's one output, or find the one it already has here."""
+        ...
+
+    def origin(self) -> dict[str, Any]:
+        """``{"notebook", "kernel", "host", "user"}`` as far as known."""
+        ...
+
+
+Factory = Callable[[], "Surface | None"]
+_factory: Factory | None = None
+_surface: Surface | None = None
+
+
+def provide(factory: Factory) -> None:
+    """Say how to make the surface; called at the first need, again after `reset`."""
+    global _factory, _surface
+    _factory, _surface = factory, None
+
+
+def current() -> Surface | None:
+    """The surface of this process, or None when nothing can show anything here."""
+    global _surface
+    if _surface is None and _factory is not None:
+        _surface = _factory()
+    return _surface
+
+
+def reset() -> None:
+    """Forget the surface (after the kernel's front end changed); it is made again when needed."""
+    global _surface
+    _surface = None
