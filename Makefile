@@ -1,0 +1,99 @@
+# The few commands of this project. `make help` lists them; CONTRIBUTING.md explains them.
+SHELL := bash
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+REPORTS := reports
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
+
+.PHONY: help venv demo test test-all test-python test-js lint types layers bundle drift \
+	format bench screenshots chromium kernels clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+# --- environments ------------------------------------------------------------------------------
+
+$(PY):
+	python=$$(scripts/python.sh) && "$$python" -m venv $(VENV)
+	$(PIP) install "pip>=25.1"
+
+# The demo needs no test tools: a first look installs half as much.
+$(VENV)/.docs-stamp: pyproject.toml | $(PY)
+	$(PIP) install --editable . --group docs
+	@touch $@
+
+$(VENV)/.dev-stamp: pyproject.toml | $(PY)
+	$(PIP) install --editable . --group dev
+	@touch $@ $(VENV)/.docs-stamp
+
+js/node_modules/.package-lock.json: js/package.json js/package-lock.json
+	cd js && npm ci --no-audit --no-fund
+	@touch $@
+
+venv: $(VENV)/.dev-stamp ## make or refresh .venv with everything a contributor needs
+
+chromium:
+	@scripts/chromium.sh
+
+# Older ipykernels beside the environment's own, for the tests that compare them.
+kernels: $(VENV)/.dev-stamp
+	$(PY) scripts/kernels.py
+
+# --- a look ------------------------------------------------------------------------------------
+
+demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--port=9000")
+	$(PY) scripts/demo.py $(DEMO_ARGS)
+
+# --- tests -------------------------------------------------------------------------------------
+
+test: test-python test-js ## the tests, small sizes, at most 12 minutes on two cores
+
+test-all: export HITL_TEST_ALL = 1
+test-all: test ## everything: large sizes, all kernels, a clean install, the benchmarks
+
+test-python: $(VENV)/.dev-stamp chromium kernels
+	@mkdir -p $(REPORTS)
+	$(PY) -m pytest --junitxml=$(REPORTS)/python.xml $(PYTEST_ARGS)
+
+test-js: js/node_modules/.package-lock.json chromium
+	@mkdir -p $(REPORTS)
+	cd js && npm test -- --reporter=default --reporter=junit --outputFile.junit=../$(REPORTS)/js.xml
+
+bench: $(VENV)/.dev-stamp chromium ## measure against the figures written in tests/bench
+	HITL_TEST_ALL=1 $(PY) -m pytest tests/bench --capture=no --durations=0
+
+# --- checks ------------------------------------------------------------------------------------
+
+lint: $(VENV)/.dev-stamp js/node_modules/.package-lock.json ## ruff and biome
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	cd js && npm run check
+
+types: $(VENV)/.dev-stamp ## pyright, strict
+	$(BIN)/pyright --pythonpath $(PY)
+
+layers: $(VENV)/.dev-stamp ## who may import whom
+	$(BIN)/lint-imports
+
+bundle: js/node_modules/.package-lock.json ## rebuild the front-end bundle; fail if it had changed
+	scripts/unchanged.sh hitl_widgets/screen/static -- npm --prefix js run build
+
+drift: $(VENV)/.dev-stamp ## regenerate the message types; fail if they had changed
+	scripts/unchanged.sh js/src/generated js/tests/fixtures -- $(PY) scripts/messages.py
+
+format: $(VENV)/.dev-stamp ## format the Python code
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+# --- the rest ----------------------------------------------------------------------------------
+
+screenshots: $(VENV)/.dev-stamp chromium ## take the README's pictures again
+	$(PY) -m scripts.screenshots
+
+clean: ## remove everything that was built or installed here
+	rm -rf $(VENV) .cache $(REPORTS) dist build js/node_modules
