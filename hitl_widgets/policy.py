@@ -1,0 +1,303 @@
+"""One function, one answer: may this call run, must a human be asked, or is it refused?
+
+`ROWS` is the table of `evaluate`, in order; strictness wins (deny over ask over allow). The words
+`evaluated_permission`, `evaluation`, ``always_allow``, ``always_ask`` and ``auto`` follow the
+Managed Agents API; tool- and run-level functions follow Mastra's ``requireToolApproval``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, cast
+
+from .fingerprint import digest
+from .request import Effect, Evaluation
+
+Permission = Literal["allow", "ask", "deny"]
+ToolsetPolicy = Literal["always_allow", "always_ask", "auto"]
+FUNCTION = "function"
+TIMEOUT = 30.0
+"""Seconds that a policy function may take; then a human is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalContext:
+    """What a policy function is told about a call.
+
+    Attributes
+    ----------
+    args
+        The validated arguments (JSON values).
+    agent_path
+        Ids of the agents from the root to the asker, inclusive.
+    request_context, workspace
+        As given to the run.
+    user_messages
+        The user's own messages, oldest first; never tool results.
+    """
+
+    tool_name: str
+    args: Mapping[str, Any]
+    effect: Effect = "unknown"
+    agent_path: tuple[str, ...] = ()
+    request_context: Any = None
+    workspace: Any = None
+    user_messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An `auto` evaluator's answer."""
+
+    permission: Permission
+    reason_code: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.permission not in ("allow", "ask", "deny"):
+            raise ValueError(
+                f"Verdict({self.permission!r}): the permission is 'allow', 'ask' or 'deny'."
+            )
+
+
+Predicate = Callable[[ApprovalContext], bool | Awaitable[bool]]
+Evaluator = Callable[[ApprovalContext], Verdict | Awaitable[Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Toolset policy: an evaluator judges each call. Not a human checkpoint."""
+
+    evaluator: Evaluator
+
+
+def auto(evaluator: Evaluator) -> Auto:
+    """Let `evaluator(ApprovalContext) -> Verdict` judge a toolset's calls.
+
+    What it allows runs before anyone sees it; what it denies is final. When it raises, takes too
+    long or returns anything else, a human is asked.
+    """
+    return Auto(evaluator)
+
+
+class _Disabled:
+    def __repr__(self) -> str:
+        return "hitl.disabled"
+
+
+disabled = _Disabled()
+"""Toolset config for a tool that may not be called at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRule:
+    """The serialisable part of one tool's policy."""
+
+    require_approval: bool | Literal["function"] | None = None
+    effect: Effect = "unknown"
+    toolset: ToolsetPolicy = "always_allow"
+    enabled: bool = True
+    schema_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The serialisable policy of a run, frozen into it."""
+
+    run: bool | Literal["function"] = False
+    tools: Mapping[str, ToolRule] = field(default_factory=dict[str, ToolRule])
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON for the snapshot."""
+        return {"run": self.run, "tools": {n: asdict(r) for n, r in self.tools.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Policy:
+        """Back from the snapshot."""
+        return cls(data["run"], {n: ToolRule(**r) for n, r in data["tools"].items()})
+
+    @property
+    def version(self) -> str:
+        """SHA-256 (hex) of the frozen policy."""
+        return digest(self.to_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """The parts of a policy that live in code; any may be gone after a restart (then: ask)."""
+
+    tool: Predicate | None = None
+    run: Predicate | None = None
+    evaluator: Evaluator | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A standing grant that covers a call. Which grants apply, the caller finds out."""
+
+    id: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer, and who gave it."""
+
+    permission: Permission
+    evaluation: Evaluation | None
+    grant: Grant | None = None
+
+
+@dataclass(slots=True)
+class _Case:
+    """One call on its way through the table; functions are asked once and only when needed."""
+
+    context: ApprovalContext
+    rule: ToolRule | None
+    policy: Policy
+    functions: Functions
+    _auto: Verdict | None = None
+
+    def known(self) -> bool:
+        return self.rule is not None and self.rule.enabled
+
+    def tool(self) -> ToolRule:
+        return cast("ToolRule", self.rule)
+
+    async def auto(self) -> Verdict:
+        if self._auto is None:
+            self._auto = await self._ask_evaluator()
+        return self._auto
+
+    async def _ask_evaluator(self) -> Verdict:
+        answer = await _call(self.functions.evaluator, self.context)
+        return answer if isinstance(answer, Verdict) else Verdict("ask", "indeterminate")
+
+    async def says_yes(self, function: Predicate | None) -> bool:
+        """Whether a predicate wants a human; anything but a clear False does."""
+        return await _call(function, self.context) is not False
+
+
+async def _call(function: Callable[[ApprovalContext], Any] | None, context: ApprovalContext) -> Any:
+    """Call a policy function; None when it is gone, raises or takes too long (R5)."""
+    if function is None:
+        return None
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            if inspect.iscoroutinefunction(function):
+                return await function(context)
+            answer = await asyncio.to_thread(function, context)
+            return await answer if inspect.isawaitable(answer) else answer
+    except Exception:  # noqa: BLE001  # a broken rule asks a human, whatever broke it
+        return None
+
+
+Row = tuple[int, Permission, str, Callable[[_Case], Awaitable[bool]]]
+
+
+async def _denied_by_auto(c: _Case) -> bool:
+    return c.tool().toolset == "auto" and (await c.auto()).permission == "deny"
+
+
+async def _run_level(c: _Case) -> bool:
+    return c.policy.run is True
+
+
+async def _tool_level(c: _Case) -> bool:
+    rule = c.tool().require_approval
+    return rule is True or (rule == FUNCTION and await c.says_yes(c.functions.tool))
+
+
+async def _run_function(c: _Case) -> bool:
+    return (
+        c.tool().require_approval is None
+        and c.policy.run == FUNCTION
+        and await c.says_yes(c.functions.run)
+    )
+
+
+async def _destructive(c: _Case) -> bool:
+    return c.tool().require_approval is None and c.tool().effect == "destructive"
+
+
+async def _toolset(c: _Case) -> bool:
+    rule = c.tool()
+    return rule.toolset == "always_ask" or (
+        rule.toolset == "auto" and (await c.auto()).permission == "ask"
+    )
+
+
+ROWS: tuple[Row, ...] = (
+    (2, "deny", "auto", _denied_by_auto),
+    (3, "ask", "run", _run_level),
+    (4, "ask", "tool", _tool_level),
+    (5, "ask", "function", _run_function),
+    (6, "ask", "effect", _destructive),
+    (7, "ask", "toolset", _toolset),
+)
+"""Number, permission, kind of evaluation, condition. Row 1 (unknown or disabled: deny) comes
+before, row 9 (a grant lifts rows 4-7) and row 8 (otherwise allow) after."""
+
+
+async def evaluate(
+    context: ApprovalContext,
+    policy: Policy,
+    functions: Functions = Functions(),  # noqa: B008  # frozen
+    grants: Sequence[Grant] = (),
+) -> Judgement:
+    """Judge one call.
+
+    Parameters
+    ----------
+    context
+        The call.
+    policy
+        The run's frozen policy.
+    functions
+        Its functions, as far as this process has them.
+    grants
+        Standing grants that cover this call.
+    """
+    case = _Case(context, policy.tools.get(context.tool_name), policy, functions)
+    if not case.known():
+        return Judgement("deny", None)
+    for number, permission, kind, holds in ROWS:
+        if await holds(case):
+            if permission == "ask" and number > 3 and grants:
+                return Judgement("allow", Evaluation(type="grant", grant=grants[0].id), grants[0])
+            return Judgement(permission, await _evaluation(case, kind))
+    return Judgement("allow", await _allowed(case))
+
+
+async def _evaluation(case: _Case, kind: str) -> Evaluation:
+    rule = case.tool()
+    if kind == "tool" and rule.require_approval == FUNCTION:
+        kind = "function"
+    if kind == "toolset":
+        kind = "auto" if rule.toolset == "auto" else "always_ask"
+    if kind != "auto":
+        return Evaluation(type=kind)
+    return _auto_evaluation(await case.auto())
+
+
+async def _allowed(case: _Case) -> Evaluation:
+    """What to say of a call that nothing stopped: the most specific rule that let it through."""
+    rule = case.tool()
+    if rule.toolset == "auto":
+        return _auto_evaluation(await case.auto())
+    if rule.require_approval == FUNCTION:
+        return Evaluation(type="function")
+    if rule.require_approval is False:
+        return Evaluation(type="tool")
+    if case.policy.run == FUNCTION:
+        return Evaluation(type="function")
+    return Evaluation(type="always_allow")
+
+
+def _auto_evaluation(verdict: Verdict) -> Evaluation:
+    nested: dict[str, Any] = {"type": verdict.permission}
+    if verdict.reason_code is not None:
+        nested["reason_code"] = verdict.reason_code
+    return Evaluation(type="auto", evaluated_permission=nested)
