@@ -1,0 +1,59 @@
+"""The JSON Schema that pydantic writes, where a form needs it otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from typing import Any, ClassVar
+
+from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import PydanticSerializationError, core_schema
+
+DECIMAL = "decimal"
+
+
+class FormJsonSchema(GenerateJsonSchema):
+    """Marks Decimals, which pydantic writes exactly as ``float | str``, and keeps secrets out."""
+
+    # A default that has no JSON form is simply not shown.
+    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {
+        "skipped-choice",
+        "non-serializable-default",
+    }
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
+        return {**super().decimal_schema(schema), "format": DECIMAL}
+
+    def encode_default(self, dft: Any) -> Any:
+        if self.holds_secret(dft):  # it would be written as "**********", and sent back as that
+            raise PydanticSerializationError("A secret is not written into a schema")
+        return super().encode_default(dft)
+
+    @staticmethod
+    def holds_secret(value: Any) -> bool:
+        """Tell whether a secret stands anywhere in a value."""
+        return _holds_secret(value)
+
+
+def _holds_secret(value: Any, depth: int = 0) -> bool:
+    if hasattr(value, "get_secret_value"):
+        return True
+    if depth > 20:  # noqa: PLR2004 - a default that deep is not worth a recursion error
+        return False
+    if isinstance(value, dict):
+        return any(_holds_secret(v, depth + 1) for v in value.values())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(_holds_secret(v, depth + 1) for v in value)
+    inside = getattr(value, "__dict__", None)
+    is_record = hasattr(type(value), "__pydantic_fields__") or is_dataclass(value)
+    return is_record and inside is not None and _holds_secret(inside, depth + 1)
+
+
+def declared_aliases(name: str, field: FieldInfo) -> tuple[str, str]:
+    """Return a field's names: the one that dumps write, the one that the input schema has."""
+    written = field.serialization_alias or field.alias or name
+    read = field.validation_alias or field.alias or name
+    if isinstance(read, AliasChoices):
+        read = next((c for c in read.choices if isinstance(c, str)), name)
+    return written, read if isinstance(read, str) else name
