@@ -65,7 +65,8 @@ class NewCall:
     Attributes
     ----------
     call
-        Its row; `state` is ``waiting`` or ``executing`` (a free call starts with its row).
+        Its row; `state` is ``waiting``, ``executing`` (a free call starts with its row), or
+        ``done``/``failed`` with a result (refused before anyone was asked).
     template
         JSON (`request.to_doc` plus the columns that do not change) from which a request about
         this call can be made later: when it asks again, or when its outcome gets unknown.
@@ -354,8 +355,13 @@ class Store(Protocol):
         ...
 
     def resume_call(self, call_id: str, run_token: str, call_token: str) -> Call:
-        """A parked call with nothing claimable of its own (a nested agent) runs again:
-        ``parked`` → ``executing``."""
+        """A call with nothing claimable of its own runs (again): a ``parked`` one (a nested
+        agent), or a free one that is ``waiting`` → ``executing``."""
+        ...
+
+    def answers(self, call_id: str) -> list[dict[str, Any]]:
+        """What was answered to a call's ``input`` requests, by ordinal, secrets in clear:
+        ``{"request_id", "ordinal", "answer"}`` each; empty once the call has ended."""
         ...
 
     def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
