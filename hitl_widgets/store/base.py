@@ -65,8 +65,9 @@ class NewCall:
     Attributes
     ----------
     call
-        Its row; `state` is ``waiting``, ``executing`` (a free call starts with its row), or
-        ``done``/``failed`` with a result (refused before anyone was asked).
+        Its row; `state` is ``waiting``, ``executing`` (a free call starts with its row),
+        ``parked`` (a nested agent: its own calls say what happened), or ``done``/``failed`` with
+        a result (refused before anyone was asked).
     template
         JSON (`request.to_doc` plus the columns that do not change) from which a request about
         this call can be made later: when it asks again, or when its outcome gets unknown.
@@ -273,12 +274,12 @@ class Store(Protocol):
         self,
         call_id: str,
         call_token: str,
-        opens: Request,
+        opens: Request | None,
         *,
         frames: Mapping[str, Any] | None = None,
     ) -> None:
         """The running call asks something itself: it and its request become ``parked``, `opens`
-        is inserted, `frames` are kept."""
+        is inserted, `frames` are kept. Without `opens` a nested agent asks (its own calls do)."""
         ...
 
     def settle(
