@@ -1,0 +1,60 @@
+"""One kernel for each ipykernel version, shared by all tests; clicks with and without subshells."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import AsyncIterator
+from types import ModuleType
+from typing import Literal
+
+import pytest
+import pytest_asyncio
+
+from tests.kernel.notebook import ROOT, Notebook
+
+
+def _kernels() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kernels", ROOT / "scripts" / "kernels.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+kernels = _kernels()
+
+Route = Literal["plain", "subshell"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "route" in metafunc.fixturenames:
+        cases = [
+            pytest.param(version, route, id=f"{version}-{route}")
+            for version in kernels.VERSIONS
+            # ipykernel 6 has no subshells.
+            for route in (("plain",) if version.startswith("6.") else ("plain", "subshell"))
+        ]
+        metafunc.parametrize(("kernel", "route"), cases, indirect=["kernel"], scope="session")
+    elif "notebook" in metafunc.fixturenames:
+        metafunc.parametrize("kernel", kernels.VERSIONS, indirect=True, scope="session")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def kernel(request: pytest.FixtureRequest) -> AsyncIterator[Notebook]:
+    notebook = Notebook(kernels.folder(request.param))
+    await notebook.start()
+    yield notebook
+    await notebook.stop()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def notebook(kernel: Notebook) -> AsyncIterator[Notebook]:
+    yield kernel
+    await kernel.make_idle()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def subshell(notebook: Notebook, route: Route) -> str:
+    """The id that the page writes into the header of its widget messages; empty without one."""
+    return await notebook.subshell() if route == "subshell" else ""
