@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 
 def count(report: Path) -> tuple[int, int]:
     """Return (passed, failed) of one report; an unreadable report counts as one failure."""
     try:
-        root = ElementTree.parse(report).getroot()  # noqa: S314 - our own test run wrote it
-    except (OSError, ElementTree.ParseError) as error:
+        root = ET.parse(report).getroot()  # noqa: S314 - our own test run wrote it
+    except (OSError, ET.ParseError) as error:
         print(f"No readable test report at {report}: {error}")
         return 0, 1
     cases = list(root.iter("testcase"))
