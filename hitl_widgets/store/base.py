@@ -20,9 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..request import Call, Receipt, Request, Run, RunState, State
+
+
+Liveness = Literal["alive", "dead", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Vote:
     edited
         ``{"fingerprint", "digests"}`` of edited arguments, or None.
     data
-        What only the call may read (an answer with its secrets), or None; erased with the call.
+        What only the call may read, ``{"answer": JSON}`` with its secrets, or None; erased with
+        the call.
     """
 
     request_id: str
@@ -70,7 +74,8 @@ class NewCall:
         a result (refused before anyone was asked).
     template
         JSON (`request.to_doc` plus the columns that do not change) from which a request about
-        this call can be made later: when it asks again, or when its outcome gets unknown.
+        this call can be made later: when it asks again, or when its outcome gets unknown. Also
+        read here: ``secrets``, ``effect``, ``idempotent``.
     request
         The first question about it, or None for a free call.
     """
@@ -92,8 +97,9 @@ class Event:
         UTC.
     kind
         What happened: a verb of `request.ARROWS` (``decide`` as the state it led to), or
-        ``opened``, ``vote``, ``run-started``, ``run-saved``, ``run-ended``, ``call-started``,
-        ``call-finished``, ``grant``, ``revoke``, ``settled``.
+        ``opened``, ``vote``, ``run-started``, ``run-adopted``, ``run-saved``, ``run-released``,
+        ``run-ended``, ``call-started``, ``call-finished``, ``settled``, ``grant``, ``revoke``,
+        ``pruned``.
     doc
         Who, what and why as JSON, secrets masked.
     """
@@ -137,15 +143,22 @@ class Store(Protocol):
         """
         ...
 
-    def adopt(self, run_id: str, token: str) -> Run:
-        """Take the lease: `token` drives from now on.
+    def adopt(self, run_id: str, token: str, *, force: bool = False) -> Run:
+        """Take the lease: `token` drives from now on; the run's state stays.
 
-        Calls and requests that a dead owner left ``executing`` become ``outcome_unknown`` here.
+        Calls and requests that a dead owner left ``executing`` become ``outcome_unknown`` here,
+        or ``parked`` when they may safely run again (see `sweep`).
+
+        Parameters
+        ----------
+        force
+            Take it from an owner of whom nobody can tell whether it lives, never from a living
+            one.
 
         Raises
         ------
         LeaseLost
-            A living driver holds it (this process included).
+            A living driver holds it (this process included), or one that may live.
         SnapshotNotFound
             No such run, or it has ended.
         """
@@ -202,7 +215,21 @@ class Store(Protocol):
         ...
 
     def driver_alive(self, run: Run) -> bool:
-        """Whether a living process holds the run's lease."""
+        """Whether a process that lives, or may live, holds the run's lease."""
+        ...
+
+    def liveness(self, owner: str) -> Liveness:
+        """Whether the process named `owner` lives, as far as that can be told from here."""
+        ...
+
+    def declare_dead(self, owner: str, *, reviewer: str, via: str) -> None:
+        """A human says that an owner of whom nobody can tell is dead: as `sweep` would.
+
+        Raises
+        ------
+        LeaseLost
+            It is alive.
+        """
         ...
 
     # -- requests ----------------------------------------------------------------------------
@@ -212,7 +239,9 @@ class Store(Protocol):
 
         Each: the request is ``pending``, not past its time, and `fingerprint`, when given, is
         the stored one. The vote that completes the quorum moves the state; earlier ones are
-        kept beside it.
+        kept beside it. Votes count together when they consent to the same thing (the same edit,
+        the same answer); a decline ends it at once; nobody votes twice. One that comes late
+        makes the request ``expired``.
 
         Raises
         ------
@@ -261,7 +290,8 @@ class Store(Protocol):
         """Apply one of the other arrows: expire, withdraw, make_stale, block, refuse.
 
         `opens` is inserted as the new question in the same transaction; `call_result` ends a
-        ``waiting`` or ``parked`` call with that result.
+        ``waiting`` or ``parked`` call with that result (``done`` for the types ``result`` and
+        ``responded``, else ``failed``).
 
         Raises
         ------
@@ -334,7 +364,8 @@ class Store(Protocol):
         durable: bool = True,
     ) -> None:
         """``executing``/``parked`` → ``done``/``failed`` with `result`, by token; its claimed
-        requests likewise; its secrets are erased.
+        requests likewise, those that still wait are withdrawn; its secrets are erased. Saying
+        it again under the same token changes nothing.
 
         Raises
         ------
@@ -357,7 +388,8 @@ class Store(Protocol):
 
     def resume_call(self, call_id: str, run_token: str, call_token: str) -> Call:
         """A call with nothing claimable of its own runs (again): a ``parked`` one (a nested
-        agent), or a free one that is ``waiting`` → ``executing``."""
+        agent, or one that may safely run again after its process died), or a free one that is
+        ``waiting`` → ``executing``."""
         ...
 
     def answers(self, call_id: str) -> list[dict[str, Any]]:
@@ -372,9 +404,16 @@ class Store(Protocol):
     # -- everything else ---------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Tell the truth about the dead: ``executing`` under a dead owner → ``outcome_unknown``;
-        requests that cannot outlive their process → ``withdrawn``; past their time →
-        ``expired``."""
+        """Tell the truth about the dead. Cheap when there is nothing to tell.
+
+        - Past their time: → ``expired``.
+        - Calls ``executing`` under a dead owner: → ``outcome_unknown`` with their requests; or
+          ``parked``, when `NewCall.template` says ``effect="read"`` or ``idempotent``:
+          `resume_call` runs them again.
+        - Runs of a dead driver: ended as ``failed`` with ``finish_reason`` ``"lost"``, their
+          requests ``withdrawn``, when they cannot be resumed (``resumable=False``, or an agent's
+          run without a frame); else released, ``running`` → ``suspended``.
+        """
         ...
 
     def version(self) -> int:
@@ -401,6 +440,31 @@ class Store(Protocol):
 
     def put_document(self, name: str, value: Any) -> None:
         """Keep a named JSON document; None deletes it."""
+        ...
+
+    def add_grant(self, grant: Mapping[str, Any], *, reviewer: str, via: str) -> None:
+        """Keep a standing grant: JSON with at least ``id`` and ``tool_name``, and ``expires_at``
+        (POSIX seconds) when it ends by itself. Who gave it is kept with it."""
+        ...
+
+    def grants(
+        self, tool_name: str | None = None, *, revoked: bool = False
+    ) -> list[dict[str, Any]]:
+        """Grants in force, oldest first; with `revoked` also those that are over. Each has
+        ``revoked_at`` (POSIX seconds or None) besides what was kept."""
+        ...
+
+    def revoke_grant(self, grant_id: str, *, reviewer: str, via: str) -> bool:
+        """End a grant; False when there is none in force."""
+        ...
+
+    def vacuum(self) -> None:
+        """Give unused space back to the disk."""
+        ...
+
+    def prune(self, before: float) -> int:
+        """Forget runs that ended before a time (POSIX seconds) and have nothing left to settle;
+        how many. The audit trail stays whole."""
         ...
 
     def check(self) -> list[str]:

@@ -1,0 +1,8 @@
+"""What is kept: runs, snapshots, tool calls, requests, grants and the audit trail."""
+
+from __future__ import annotations
+
+from .base import Store
+from .opening import open_store
+
+__all__ = ["Store", "open_store"]

@@ -1,0 +1,126 @@
+"""The audit trail: one event per change, each hashed with the hash of the one before.
+
+The hash of an event is SHA-256 over the hash before it and the canonical JSON of the row, so a
+change, a gap or a missing end is found by reading the chain again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..request import utc
+from .base import Event
+from .connection import Tx
+from .rows import canonical, dumps, loads
+
+START = "0" * 64
+"""What stands before the first event."""
+
+_COLUMNS = "seq, at, kind, run_id, request_id, call_id, doc"
+
+
+def append(
+    tx: Tx,
+    kind: str,
+    *,
+    run_id: str | None = None,
+    request_id: str | None = None,
+    call_id: str | None = None,
+    doc: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an event inside the transaction that it tells about."""
+    seq, before = _end(tx)
+    text = dumps(dict(doc or {}))
+    row = (seq + 1, tx.now, kind, run_id, request_id, call_id, text)
+    digest = _link(before, row)
+    tx.rows(
+        f"INSERT INTO events({_COLUMNS}, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (*row, digest),
+    )
+    # The end is kept apart, so that events cut off the end are missed.
+    tx.rows("REPLACE INTO meta(name, value) VALUES('audit_end', ?)", (f"{seq + 1} {digest}",))
+    tx.events.append(Event(seq + 1, utc(tx.now), kind, run_id, request_id, call_id, loads(text)))
+
+
+def _end(tx: Tx) -> tuple[int, str]:
+    rows = tx.rows("SELECT value FROM meta WHERE name = 'audit_end'")
+    if not rows:
+        return 0, START
+    seq, digest = rows[0][0].split()
+    return int(seq), digest
+
+
+def _link(before: str, row: Sequence[Any]) -> str:
+    return hashlib.sha256((before + canonical(list(row))).encode()).hexdigest()
+
+
+def last_seq(tx: Tx) -> int:
+    """Number of the newest event."""
+    return _end(tx)[0]
+
+
+def read(tx: Tx, after: int, run_id: str | None, limit: int) -> list[Event]:
+    """Events after `after`, oldest first."""
+    where, args = ("AND run_id = ?", (run_id,)) if run_id is not None else ("", ())
+    rows = tx.rows(
+        f"SELECT {_COLUMNS} FROM events WHERE seq > ? {where} ORDER BY seq LIMIT ?",  # noqa: S608
+        (after, *args, limit),
+    )
+    return [
+        Event(
+            seq=row["seq"],
+            at=utc(row["at"]),
+            kind=row["kind"],
+            run_id=row["run_id"],
+            request_id=row["request_id"],
+            call_id=row["call_id"],
+            doc=loads(row["doc"], f"event {row['seq']}"),
+        )
+        for row in rows
+    ]
+
+
+def verify(tx: Tx) -> list[str]:
+    """Faults in the chain, the first of each sort; empty when it is whole."""
+    seq, digest = 0, START
+    for row in _all(tx):
+        if row[0] != seq + 1:
+            return [f"audit trail: events {seq + 1} to {row[0] - 1} are missing"]
+        digest = _link(digest, row[:-1])
+        if digest != row[-1]:
+            return [f"audit trail: event {row[0]} was changed after it was written"]
+        seq = row[0]
+    if (seq, digest) != _end(tx):
+        return [f"audit trail: the end is missing (event {_end(tx)[0]} was the last, not {seq})"]
+    return []
+
+
+def _all(tx: Tx) -> Iterator[tuple[Any, ...]]:
+    after = 0
+    while rows := tx.rows(
+        f"SELECT {_COLUMNS}, hash FROM events WHERE seq > ? ORDER BY seq LIMIT 1000",  # noqa: S608
+        (after,),
+    ):
+        yield from (tuple(row) for row in rows)
+        after = rows[-1]["seq"]
+
+
+# -- telling others ----------------------------------------------------------------------------
+
+_sinks: list[Callable[[Any, Event], None]] = []
+
+
+def add_sink(sink: Callable[[Any, Event], None]) -> Callable[[], None]:
+    """Have ``sink(store, event)`` called after each commit of this process; returns the function
+    that ends it. A sink that raises fails the method that committed: the change stands."""
+    _sinks.append(sink)
+    return lambda: _sinks.remove(sink)
+
+
+def tell(store: Any, events: Sequence[Event]) -> None:
+    """Hand events that were committed to the sinks."""
+    for sink in tuple(_sinks):
+        for event in events:
+            sink(store, event)

@@ -1,0 +1,443 @@
+"""One guarded SQLite connection, with sqlitedict's mapping on top of it.
+
+sqlitedict 2.1.0 hands every statement to a daemon thread and waits for it without limit; a
+commit that fails kills that thread and the caller hangs for ever (its issue 108), and
+``synchronous=OFF`` is wired in (issue 149). Its one seam, `SqliteDict._new_conn`, is replaced
+here: statements run in the caller's thread, errors are raised where they happen, waits end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlitedict import SqliteDict  # pyright: ignore[reportMissingTypeStubs]
+
+from ..errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
+from . import files, forks
+from .base import Event
+from .migrations import APPLICATION_ID, NEWEST, migrate
+from .rows import dumps, loads
+
+T = TypeVar("T")
+Args = Sequence[object]
+
+_opening = threading.Lock()
+"""Held while a file is made: closing its descriptor would drop the locks of a connection that
+another thread opened meanwhile (a property of POSIX locks)."""
+
+
+class Snapshots(SqliteDict):  # pyright: ignore[reportUntypedBaseClass]
+    """sqlitedict's mapping on a guarded connection: frame key → JSON document."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            database.path,
+            tablename="snapshots",
+            autocommit=False,
+            journal_mode="",
+            encode=dumps,
+            decode=lambda text: loads(text, "a snapshot"),  # pyright: ignore[reportUnknownLambdaType]
+        )
+
+    def _new_conn(self) -> Worker:
+        return Worker(self._database)
+
+
+class Worker:
+    """What sqlitedict calls its connection: the same six methods, without the thread."""
+
+    autocommit = False
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def execute(self, req: str, arg: Args | None = None, res: object = None) -> None:
+        """Run a statement now. sqlitedict's result queue is never used."""
+        del res
+        self._database.ask(req, arg or ())
+
+    def executemany(self, req: str, items: Iterable[Args]) -> None:
+        """Run a statement for each item."""
+        for item in items:
+            self._database.ask(req, item)
+
+    def select(self, req: str, arg: Args | None = None) -> Iterator[sqlite3.Row]:
+        """All rows of a query."""
+        return iter(self._database.ask(req, arg or ()))
+
+    def select_one(self, req: str, arg: Args | None = None) -> sqlite3.Row | None:
+        """The first row of a query, or None."""
+        rows = self._database.ask(req, arg or ())
+        return rows[0] if rows else None
+
+    def commit(self, blocking: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Nothing: the transaction around this statement is committed by its owner."""
+
+    def close(self, force: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Nothing: the connection belongs to the `Database`."""
+
+
+@dataclass(slots=True)
+class Tx:
+    """An open transaction.
+
+    Attributes
+    ----------
+    now
+        POSIX seconds, taken after the lock was got: times are in the order of commits.
+    events
+        What was written to the audit trail.
+    """
+
+    database: Database
+    now: float
+    events: list[Event] = field(default_factory=list[Event])
+
+    def rows(self, sql: str, args: Args = ()) -> list[sqlite3.Row]:
+        """Run a statement; its rows."""
+        return self.database.ask(sql, args)
+
+    def change(self, sql: str, args: Args = ()) -> int:
+        """Run a statement; how many rows it changed."""
+        self.database.ask(sql, args)
+        return self.database.ask("SELECT changes()", ())[0][0]
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Frames by key."""
+        return self.database.snapshots
+
+
+class Database:
+    """A store file: opened when first used, one connection, one user at a time.
+
+    Parameters
+    ----------
+    path
+        Absolute path, or ``:memory:``.
+    busy
+        Seconds to wait for other processes before `StoreBusy`.
+    """
+
+    def __init__(self, path: str, *, busy: float = 30.0) -> None:
+        self.path = path
+        self.journal = ""
+        self._busy = busy
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._snapshots: Snapshots | None = None
+        self._inode: tuple[int, int] | None = None
+        self._synchronous = ""
+        self._deadline = 0.0
+        self._inside = False
+        self._commits = 0
+        self._inherited = False
+        forks.watch(self)
+
+    # -- transactions ------------------------------------------------------------------------
+    #
+    # A step is a function, not a with-block: an interrupt (the notebook's stop button) between
+    # a context manager's start and its block would leave the transaction open.
+
+    def write(self, step: Callable[[Tx], T], *, durable: bool = True) -> T:
+        """Run `step` in one transaction: all of it is kept, or nothing.
+
+        Parameters
+        ----------
+        durable
+            Safe from power loss on return. Otherwise safe from the death of this process, and
+            the file stays whole in any case.
+        """
+        with self._lock:
+            self._enter()
+            try:
+                self._sync("FULL" if durable else "NORMAL")
+                self.ask("BEGIN IMMEDIATE")
+                result = step(Tx(self, time.time()))
+                self.ask("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._inside = False
+            self._commits += 1
+            return result
+
+    def read(self, step: Callable[[Tx], T]) -> T:
+        """Run `step`, which changes nothing, on one state of the file."""
+        with self._lock:
+            self._enter()
+            try:
+                self.ask("BEGIN")
+                result = step(Tx(self, time.time()))
+                self.ask("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._inside = False
+            return result
+
+    def version(self) -> int:
+        """A number that changes with every commit, whoever made it."""
+        with self._lock:
+            self._enter()
+            try:
+                # data_version counts the commits of other connections only.
+                others: int = self.ask("PRAGMA data_version")[0][0]
+            finally:
+                self._inside = False
+            return (self._commits << 40) + others
+
+    def outside(self, sql: str) -> list[sqlite3.Row]:
+        """Run a statement that must not be in a transaction (VACUUM, a checkpoint)."""
+        with self._lock:
+            self._enter()
+            try:
+                return self.ask(sql)
+            finally:
+                self._inside = False
+
+    def close(self) -> None:
+        """Close the file; it is opened again when used."""
+        with self._lock:
+            self._drop()
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Frames by key, inside a transaction."""
+        if self._snapshots is None:
+            self._snapshots = Snapshots(self)
+        return self._snapshots
+
+    # -- statements --------------------------------------------------------------------------
+
+    def ask(self, sql: str, args: Args = ()) -> list[sqlite3.Row]:
+        """Run one statement; waits, within limits, while another process holds the file."""
+        assert self._db is not None
+        return self._patiently(self._db, sql, args)
+
+    def _patiently(self, db: sqlite3.Connection, sql: str, args: Args = ()) -> list[sqlite3.Row]:
+        while True:
+            try:
+                return db.execute(sql, args).fetchall()
+            except sqlite3.Error as error:
+                if not _is_busy(error) or time.monotonic() >= self._deadline:
+                    raise translated(error, self.path, self._busy) from error
+            except UnicodeEncodeError as error:
+                raise StoreError(
+                    f"The store {self.path} cannot keep {error.object!r} as a name: it is not "
+                    "valid Unicode text (a lone surrogate). Nothing was changed."
+                ) from error
+            # SQLite's own handler sleeps up to 100 ms between tries and starved a waiter for
+            # 22 s beside eight writers; short random sleeps: 2.5 s at most.
+            time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+
+    def _sync(self, level: str) -> None:
+        if self._synchronous != level:
+            self._synchronous = ""
+            self.ask(f"PRAGMA synchronous = {level}")
+            self._synchronous = level
+
+    def _enter(self) -> None:
+        if self._inside:
+            raise StoreError("The store was used inside one of its own transactions.")
+        # Waiting for another thread counts: it may itself have waited for a locked file.
+        self._deadline = time.monotonic() + self._busy
+        if self._inherited:
+            raise StoreError(
+                f"This process was forked while the store {self.path} was in use: it cannot be "
+                "used here. Start processes with the 'spawn' method, or fork between uses."
+            )
+        if self._db is not None and not self._same_file():
+            self._drop()
+        if self._db is None:
+            self._open()
+        elif self._db.in_transaction:  # a second interrupt broke a rollback off
+            self._roll_back()
+        self._inside = True
+
+    def _roll_back(self) -> None:
+        db = self._db
+        if db is None or not db.in_transaction:
+            return
+        try:
+            db.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._drop()  # closing rolls back, too; the error that led here is on its way
+
+    def _same_file(self) -> bool:
+        """Whether the path still leads to the file that is open: a deleted or replaced store
+        would take decisions that nobody else ever sees."""
+        if self._inode is None:
+            return True
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return (status.st_dev, status.st_ino) == self._inode
+
+    def _drop(self) -> None:
+        db, self._db, self._snapshots, self._synchronous = self._db, None, None, ""
+        if db is not None:
+            db.close()
+
+    # -- opening -----------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        memory = self.path == files.MEMORY
+        with _opening:
+            if not memory:
+                files.make_private(self.path)
+            try:
+                db = sqlite3.connect(
+                    self.path, timeout=0, isolation_level=None, check_same_thread=False
+                )
+            except sqlite3.Error as error:
+                raise translated(error, self.path, self._busy) from error
+        try:
+            db.row_factory = sqlite3.Row
+            self._prepare(db, memory=memory)
+        except BaseException:
+            db.close()
+            raise
+        if not memory:
+            status = os.stat(self.path)
+            self._inode = (status.st_dev, status.st_ino)
+        self._commits += 1  # data_version starts anew with each connection
+        self._db = db
+
+    def _prepare(self, db: sqlite3.Connection, *, memory: bool) -> None:
+        version = self._recognised(db)
+        if not memory:
+            self._choose_journal(db)
+        for pragma in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY"):
+            self._patiently(db, f"PRAGMA {pragma}")
+        if sys.platform == "darwin":  # fsync alone leaves data in the drive's cache there
+            self._patiently(db, "PRAGMA fullfsync = ON")
+        self._synchronous = "FULL"
+        if version < NEWEST:
+            self._migrate(db)
+
+    def _recognised(self, db: sqlite3.Connection) -> int:
+        """The file's version; refuses what is not ours before anything is changed."""
+        application = self._patiently(db, "PRAGMA application_id")[0][0]
+        version: int = self._patiently(db, "PRAGMA user_version")[0][0]
+        if application == APPLICATION_ID:
+            if version > NEWEST:
+                raise StoreTooNew(
+                    f"The store {self.path} was written by a newer version (its format is "
+                    f"{version}, this version knows {NEWEST}). It was left as it is: update "
+                    "hitl-widgets, or give another path."
+                )
+            return version
+        if application or version or self._patiently(db, "SELECT 1 FROM sqlite_master LIMIT 1"):
+            raise StoreCorrupt(
+                f"{self.path} is an SQLite file, but not a store of this package. It was left as "
+                "it is: give another path (store=, HITL_STORE)."
+            )
+        return 0
+
+    def _choose_journal(self, db: sqlite3.Connection) -> None:
+        wanted, _ = files.journal_for(self.path)
+        found: str = self._patiently(db, "PRAGMA journal_mode")[0][0]
+        if found.upper() != wanted:
+            found = self._switch_journal(db, wanted, found)
+        self.journal = found.upper()
+
+    def _switch_journal(self, db: sqlite3.Connection, wanted: str, found: str) -> str:
+        try:
+            return db.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
+        except sqlite3.Error as error:
+            # In use in the other mode, or read-only: both modes are safe together with their
+            # users, so it stays.
+            known = translated(error, self.path, self._busy)
+            if isinstance(known, StoreBusy | StoreReadOnly):
+                return found
+            raise known from error
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        self._patiently(db, "BEGIN IMMEDIATE")
+        try:
+            migrate(lambda sql, args: self._patiently(db, sql, args))
+            self._patiently(db, "COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    # -- forks (see forks.py) ----------------------------------------------------------------
+
+    def before_fork(self) -> bool:
+        """Close the file, so that no connection and none of its locks are inherited."""
+        if not self._lock.acquire(timeout=self._busy):
+            return False
+        if self.path != files.MEMORY and not self._inside:
+            self._drop()
+        return True
+
+    def after_fork(self, *, child: bool, held: bool) -> None:
+        """Go on, in the parent or in the child."""
+        if child and (self._inside or not held):
+            self._inherited = True
+        if held:
+            self._lock.release()
+        elif child:
+            self._lock = threading.RLock()
+
+
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE")
+_READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
+
+
+def _name(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", None) or ""
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return _name(error).startswith(_BUSY)
+
+
+def translated(error: sqlite3.Error, path: str, busy: float) -> StoreError:
+    """What an SQLite error means to the user, and what to do."""
+    name, said = _name(error), f"({error})"
+    if name.startswith(_BUSY):
+        return StoreBusy(
+            f"The store {path} was held by another process for more than {busy:g} s {said}. "
+            "Nothing was changed: close the program that holds it and try again."
+        )
+    if name.startswith(_FULL):
+        # A quota and a file size limit come as a write error, not as "full".
+        return StoreFull(
+            f"The store {path} cannot grow: the disk is full, or a quota or size limit is "
+            f"reached {said}. Nothing was changed: free some space and try again."
+        )
+    if name.startswith(_READ_ONLY):
+        return StoreReadOnly(
+            f"The store {path} cannot be written {said}: the file or its folder is read-only. "
+            "Nothing was changed: make both writable, or give another path (HITL_STORE)."
+        )
+    if name.startswith(_CORRUPT) or "decode to UTF-8" in str(error):
+        return StoreCorrupt(
+            f"{path} is not a store file, or it is damaged {said}. It was left as it is: restore "
+            "a backup, or move it away to begin anew."
+        )
+    return StoreError(f"The store {path} failed: {name or type(error).__name__} {said}.")

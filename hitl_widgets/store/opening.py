@@ -1,0 +1,80 @@
+"""Which store: from a path, an object, or nothing said."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from pathlib import Path
+from typing import Any, cast
+
+from ..errors import StoreReadOnly
+from .base import Store
+
+MEMORY = ":memory:"
+
+_stores: dict[str, Store] = {}
+_lock = threading.Lock()
+
+
+def open_store(store: str | os.PathLike[str] | Store | None = None) -> Store:
+    """The store that is meant; one object per file and process.
+
+    Parameters
+    ----------
+    store
+        A path; ``":memory:"`` (one per process, gone with it); a store object (returned as it
+        is); None for ``HITL_STORE``, else a file in the user's data directory.
+
+    Raises
+    ------
+    StoreError
+        When the store is first used: the path cannot hold one.
+    """
+    if store is None:
+        store = os.environ.get("HITL_STORE") or _default_path()
+    if not isinstance(store, str | os.PathLike):
+        return _checked(store)
+    path = os.fspath(store)
+    if not path:
+        raise ValueError("A store needs a path; store=None means the configured default.")
+    if path != MEMORY:
+        path = os.path.realpath(os.path.expanduser(path))
+    with _lock:
+        found = _stores.get(path)
+        if found is None:
+            from .sqlite import SqliteStore
+
+            found = _stores[path] = SqliteStore(path)
+            if path == MEMORY:
+                _warn()
+    return found
+
+
+def _checked(store: Any) -> Store:
+    if not hasattr(store, "open_run"):
+        raise TypeError(
+            f"store= takes a path, ':memory:', a store or None, not {type(store).__name__}."
+        )
+    return cast("Store", store)
+
+
+def _default_path() -> str:
+    import platformdirs
+
+    folder = Path(platformdirs.user_data_dir("hitl-widgets", appauthor=False))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"There is no place for a store: {folder} cannot be made ({error.strerror}). Name a "
+            "file that you can write in HITL_STORE."
+        ) from error
+    return str(folder / "store.sqlite")
+
+
+def _warn() -> None:
+    warnings.warn(
+        "A store in memory does not outlive the kernel: what waits in it is lost at a restart.",
+        stacklevel=4,
+    )

@@ -1,0 +1,441 @@
+"""The store in one SQLite file: each method one transaction (see `base.Store`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..errors import LeaseLost, StoreError
+from ..request import Call, Receipt, Request, Run, RunState, State
+from . import arrows, audit, calls, requests, runs, upkeep
+from .base import Event, Liveness, NewCall, Vote
+from .connection import Database, Tx
+from .files import MEMORY
+from .leases import Leases, leases_of
+from .rows import to_request
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A `base.Store` in one file, or in memory.
+
+    Parameters
+    ----------
+    path
+        The file; made, private to its owner, when first used. ``":memory:"`` keeps it in this
+        process.
+    busy
+        Seconds to wait for other processes before `StoreBusy`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, busy: float = 30.0) -> None:
+        name = os.fspath(path)
+        memory = name == MEMORY
+        self._location = name if memory else os.path.realpath(os.path.expanduser(name))
+        self._db = Database(self._location, busy=busy)
+        self._leases = Leases(None) if memory else leases_of(self._location)
+        self._key: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({self._location!r})"
+
+    @property
+    def location(self) -> str:
+        """The path, or ``:memory:``."""
+        return self._location
+
+    @property
+    def owner(self) -> str:
+        """This process's name among the owners of this store."""
+        return self._leases.owner
+
+    @property
+    def journal(self) -> str:
+        """The journal mode in use: ``TRUNCATE``, ``WAL`` (or ``MEMORY``); opens the file."""
+        self.version()
+        return self._db.journal or "MEMORY"
+
+    def _write(self, step: Callable[[Tx], T], *, durable: bool = True) -> T:
+        events: list[Event] = []
+
+        def kept(tx: Tx) -> T:
+            result = step(tx)
+            events.extend(tx.events)
+            return result
+
+        result = self._db.write(kept, durable=durable)
+        audit.tell(self, events)
+        return result
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def open_run(
+        self,
+        run: Run,
+        *,
+        frames: Mapping[str, Any] | None = None,
+        calls: Sequence[NewCall] = (),
+        durable: bool = True,
+    ) -> Run:
+        """See `base.Store.open_run`."""
+        owner = self.owner
+        return self._write(
+            lambda tx: runs.open_run(tx, owner, run, frames, calls), durable=durable
+        )
+
+    def adopt(self, run_id: str, token: str, *, force: bool = False) -> Run:
+        """See `base.Store.adopt`."""
+        owner = self.owner
+        return self._write(
+            lambda tx: runs.adopt(tx, owner, run_id, token, self.liveness, force=force)
+        )
+
+    def release(self, run_id: str, token: str, state: RunState) -> None:
+        """See `base.Store.release`."""
+        self._write(lambda tx: runs.release(tx, run_id, token, state))
+
+    def save(
+        self,
+        run_id: str,
+        token: str,
+        *,
+        state: RunState | None = None,
+        frames: Mapping[str, Any] | None = None,
+        drop_frames: Iterable[str] = (),
+        calls: Sequence[NewCall] = (),
+        durable: bool = True,
+    ) -> None:
+        """See `base.Store.save`."""
+        owner = self.owner
+        self._write(
+            lambda tx: runs.save(
+                tx,
+                owner,
+                run_id,
+                token,
+                state=state,
+                frames=frames or {},
+                drop_frames=drop_frames,
+                new_calls=calls,
+            ),
+            durable=durable,
+        )
+
+    def end_run(
+        self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]
+    ) -> None:
+        """See `base.Store.end_run`."""
+        self._write(lambda tx: runs.end_run(tx, run_id, token, state, outcome))
+        self._forget_log()
+
+    def deliver(self, run_id: str) -> bool:
+        """See `base.Store.deliver`."""
+        return self._write(lambda tx: runs.deliver(tx, run_id))
+
+    def run(self, run_id: str) -> Run:
+        """See `base.Store.run`."""
+        return self._db.read(lambda tx: runs.get(tx, run_id))
+
+    def runs(
+        self,
+        *,
+        states: Sequence[RunState] | None = None,
+        kind: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        notebook: str | None = None,
+        limit: int = 1000,
+    ) -> list[Run]:
+        """See `base.Store.runs`."""
+        filters = {
+            "kind": kind,
+            "agent_id": agent_id,
+            "thread_id": thread_id,
+            "resource_id": resource_id,
+            "notebook": notebook,
+        }
+        return self._db.read(lambda tx: runs.find(tx, states, filters, limit))
+
+    def frame(self, key: str) -> Any:
+        """See `base.Store.frame`."""
+        return self._db.read(lambda tx: runs.frame(tx, key))
+
+    def driver_alive(self, run: Run) -> bool:
+        """See `base.Store.driver_alive`."""
+        return run.owner is not None and self.liveness(run.owner) != "dead"
+
+    def liveness(self, owner: str) -> Liveness:
+        """See `base.Store.liveness`."""
+        return self._leases.liveness(owner)
+
+    def declare_dead(self, owner: str, *, reviewer: str, via: str) -> None:
+        """See `base.Store.declare_dead`."""
+        if self.liveness(owner) == "alive":
+            raise LeaseLost(f"{owner} is alive: stop that process first. Nothing was changed.")
+
+        def step(tx: Tx) -> None:
+            upkeep.known_owner(tx, owner)
+            upkeep.bury(tx, owner, f"{reviewer} ({via}) said that its process is dead")
+
+        self._write(step)
+
+    # -- requests ----------------------------------------------------------------------------
+
+    def decide(self, votes: Sequence[Vote]) -> list[Receipt]:
+        """See `base.Store.decide`."""
+        key = self.secret_key()
+        return _unless_late(self._write(lambda tx: requests.decide(tx, key, votes)))
+
+    def claim(
+        self,
+        request_id: str,
+        run_token: str,
+        call_token: str,
+        *,
+        fingerprint: str,
+        schema_digest: str | None,
+    ) -> Call:
+        """See `base.Store.claim`."""
+        owner = self.owner
+        return _unless_late(
+            self._write(
+                lambda tx: requests.claim(
+                    tx,
+                    owner,
+                    request_id,
+                    run_token,
+                    call_token,
+                    fingerprint=fingerprint,
+                    schema_digest=schema_digest,
+                )
+            )
+        )
+
+    def move(
+        self,
+        request_id: str,
+        verb: str,
+        target: State,
+        *,
+        opens: Request | None = None,
+        detail: Mapping[str, Any] | None = None,
+        call_result: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """See `base.Store.move`."""
+        self._write(
+            lambda tx: requests.move(
+                tx,
+                request_id,
+                verb,
+                target,
+                opens=opens,
+                detail=detail,
+                call_result=call_result,
+            )
+        )
+        return self.request(request_id)
+
+    def park(
+        self,
+        call_id: str,
+        call_token: str,
+        opens: Request | None,
+        *,
+        frames: Mapping[str, Any] | None = None,
+    ) -> None:
+        """See `base.Store.park`."""
+
+        def step(tx: Tx) -> None:
+            run_id = calls.park(tx, call_id, call_token, opens)
+            runs.keep_frames(tx, run_id, frames or {})
+
+        self._write(step)
+
+    def settle(
+        self,
+        request_id: str,
+        how: str,
+        *,
+        result: Any = None,
+        reviewer: str,
+        identity_source: str,
+        via: str,
+        opens: Request | None = None,
+    ) -> Request:
+        """See `base.Store.settle`."""
+        by = {"reviewer": reviewer, "identity_source": identity_source, "via": via}
+        self._write(lambda tx: requests.settle(tx, request_id, how, result, by, opens))
+        return self.request(request_id)
+
+    def request(self, request_id: str) -> Request:
+        """See `base.Store.request`."""
+
+        def step(tx: Tx) -> Request:
+            found = arrows.get(tx, request_id)
+            row = tx.rows("SELECT * FROM requests WHERE id = ?", (found.id,))[0]
+            return to_request(row, self)
+
+        return self._db.read(step)
+
+    def requests(
+        self,
+        *,
+        states: Sequence[State] | None = None,
+        run_id: str | None = None,
+        call_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        tool_name: str | None = None,
+        fingerprint: str | None = None,
+        newest_first: bool = False,
+        limit: int = 1000,
+        offset: int = 0,
+    ) -> list[Request]:
+        """See `base.Store.requests`."""
+        filters = {
+            "run_id": run_id,
+            "tool_call_id": call_id,
+            "agent_id": agent_id,
+            "thread_id": thread_id,
+            "resource_id": resource_id,
+            "tool_name": tool_name,
+            "fingerprint": fingerprint,
+        }
+        return self._db.read(
+            lambda tx: requests.find(
+                tx,
+                states,
+                filters,
+                limit=limit,
+                offset=offset,
+                newest_first=newest_first,
+                store=self,
+            )
+        )
+
+    # -- calls -------------------------------------------------------------------------------
+
+    def finish(
+        self,
+        call_id: str,
+        call_token: str,
+        state: str,
+        result: Mapping[str, Any],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """See `base.Store.finish`."""
+        self._write(
+            lambda tx: calls.finish(tx, call_id, call_token, _ended(state), result),
+            durable=durable,
+        )
+
+    def answer_call(
+        self, call_id: str, run_token: str, state: str, result: Mapping[str, Any]
+    ) -> None:
+        """See `base.Store.answer_call`."""
+        self._write(lambda tx: calls.answer(tx, call_id, run_token, _ended(state), result))
+
+    def lose(self, call_id: str, call_token: str, why: str) -> None:
+        """See `base.Store.lose`."""
+        self._write(lambda tx: calls.lose(tx, call_id, call_token, why))
+
+    def resume_call(self, call_id: str, run_token: str, call_token: str) -> Call:
+        """See `base.Store.resume_call`."""
+        owner = self.owner
+        return self._write(lambda tx: calls.resume(tx, owner, call_id, run_token, call_token))
+
+    def answers(self, call_id: str) -> list[dict[str, Any]]:
+        """See `base.Store.answers`."""
+        return self._db.read(lambda tx: calls.answers(tx, call_id))
+
+    def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
+        """See `base.Store.calls`."""
+        return self._db.read(lambda tx: calls.of_run(tx, run_id, frame))
+
+    # -- everything else ---------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """See `base.Store.sweep`."""
+        if self._db.read(lambda tx: upkeep.needed(tx, self.liveness)):
+            self._write(lambda tx: upkeep.sweep(tx, self.liveness))
+
+    def version(self) -> int:
+        """See `base.Store.version`."""
+        return self._db.version()
+
+    def last_seq(self) -> int:
+        """See `base.Store.last_seq`."""
+        return self._db.read(audit.last_seq)
+
+    def events(
+        self, after: int = 0, *, run_id: str | None = None, limit: int = 10_000
+    ) -> list[Event]:
+        """See `base.Store.events`."""
+        return self._db.read(lambda tx: audit.read(tx, after, run_id, limit))
+
+    def secret_key(self) -> bytes:
+        """See `base.Store.secret_key`."""
+        return self._db.read(upkeep.secret_key)
+
+    def document(self, name: str) -> Any:
+        """See `base.Store.document`."""
+        return self._db.read(lambda tx: upkeep.document(tx, name))
+
+    def put_document(self, name: str, value: Any) -> None:
+        """See `base.Store.put_document`."""
+        self._write(lambda tx: upkeep.put_document(tx, name, value))
+
+    def add_grant(self, grant: Mapping[str, Any], *, reviewer: str, via: str) -> None:
+        """See `base.Store.add_grant`."""
+        by = {"reviewer": reviewer, "via": via}
+        self._write(lambda tx: upkeep.add_grant(tx, dict(grant), by))
+
+    def grants(
+        self, tool_name: str | None = None, *, revoked: bool = False
+    ) -> list[dict[str, Any]]:
+        """See `base.Store.grants`."""
+        return self._db.read(lambda tx: upkeep.grants(tx, tool_name, revoked=revoked))
+
+    def revoke_grant(self, grant_id: str, *, reviewer: str, via: str) -> bool:
+        """See `base.Store.revoke_grant`."""
+        by = {"reviewer": reviewer, "via": via}
+        return self._write(lambda tx: upkeep.revoke(tx, grant_id, by))
+
+    def check(self) -> list[str]:
+        """See `base.Store.check`."""
+        return self._db.read(upkeep.check)
+
+    def vacuum(self) -> None:
+        """See `base.Store.vacuum`."""
+        self._db.outside("VACUUM")
+        self._forget_log()
+
+    def prune(self, before: float) -> int:
+        """See `base.Store.prune`."""
+        return self._write(lambda tx: upkeep.prune(tx, before))
+
+    def close(self) -> None:
+        """See `base.Store.close`."""
+        self._db.close()
+
+    def _forget_log(self) -> None:
+        """In WAL mode the log keeps what was erased until it is written back and cut off."""
+        if self._db.journal == "WAL":
+            self._db.outside("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _unless_late(result: T | Exception) -> T:
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _ended(state: str) -> str:
+    if state not in calls.ENDED:
+        raise StoreError(f"A call ends {' or '.join(calls.ENDED)}, not {state!r}.")
+    return state
