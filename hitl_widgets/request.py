@@ -54,7 +54,7 @@ class Arrow:
 
 ARROWS: tuple[Arrow, ...] = (
     Arrow("decide", ("pending",), ("approved", "declined", "answered", "responded")),
-    Arrow("expire", ("pending",), ("expired",)),
+    Arrow("expire", ("pending", "approved", "answered"), ("expired",)),
     Arrow("withdraw", ("pending", "approved", "answered"), ("withdrawn",)),
     Arrow("claim", ("approved", "answered"), ("executing",)),
     Arrow("make_stale", ("approved",), ("stale",)),
