@@ -1,0 +1,391 @@
+"""Tools: a function with its schemas and the rules for calling it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, cast, overload
+
+from pydantic_core import to_jsonable_python
+
+from ..errors import AgentDefinitionError, ToolDefinitionError
+from ..policy import FUNCTION, Auto, Evaluator, Predicate, ToolRule, disabled
+from ..request import Effect, OnExpire
+from ..schema import Shape, shape_of, shape_of_parameters
+from .context import ToolContext
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_EFFECTS = ("read", "write", "costly", "destructive")
+
+
+@dataclass(kw_only=True, eq=False)
+class Tool:
+    """A function that an agent may call. Made by `tool`; calling it calls the function."""
+
+    id: str
+    description: str
+    function: Callable[..., Any] | None
+    shape: Shape
+    context_parameters: tuple[str, ...] = ()
+    output_shape: Shape | None = None
+    suspend_shape: Shape | None = None
+    resume_shape: Shape | None = None
+    require_approval: bool | Predicate | None = None
+    consent: bool = False
+    effect: Effect = "unknown"
+    declared_secrets: tuple[str, ...] = ()
+    idempotent: bool = False
+    timeout: float | None = None
+    expires: float | None = None
+    on_expire: OnExpire = "decline"
+    max_declines: int = 3
+    reviewers: tuple[str, ...] | None = None
+    quorum: int = 1
+    enabled: bool = True
+    agent: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, ungated: for the author's own tests."""
+        if self.function is None:
+            raise TypeError(f"{self.id} has no body here: its result is given by a human.")
+        return self.function(*args, **kwargs)
+
+    @property
+    def client(self) -> bool:
+        """Whether the tool has no body here (R19)."""
+        return self.function is None and self.agent is None
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """JSON Pointers of secret arguments; ``*`` matches any step."""
+        return tuple(dict.fromkeys((*self.declared_secrets, *self.shape.secrets)))
+
+    def secrets_in(self, args: Mapping[str, Any]) -> tuple[str, ...]:
+        """JSON Pointers of the secrets that these arguments hold."""
+        return self.shape.secrets_in(args, self.declared_secrets)
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether the body runs on the event loop (else: in a worker thread)."""
+        return inspect.iscoroutinefunction(self.function)
+
+    def check(self, args: Any) -> dict[str, Any]:
+        """Validate JSON arguments; the same, normalised, as JSON with defaults filled in.
+
+        Raises
+        ------
+        InvalidAnswer
+            They do not fit the input schema.
+        """
+        return self.shape.dump(self.shape.validate(args))
+
+    async def run(self, args: Mapping[str, Any], context: ToolContext) -> Any:
+        """Run an asynchronous body on checked JSON arguments."""
+        return await self._bound(args, context)()
+
+    def run_sync(self, args: Mapping[str, Any], context: ToolContext) -> Any:
+        """Run a synchronous body on checked JSON arguments: call it in a worker thread."""
+        return self._bound(args, context)()
+
+    def _bound(self, args: Mapping[str, Any], context: ToolContext) -> Callable[[], Any]:
+        value = self.shape.validate(dict(args))
+        keywords = value if isinstance(value, Mapping) else _fields(value)
+        return functools.partial(
+            cast("Callable[..., Any]", self.function),
+            **cast("Any", keywords),
+            **dict.fromkeys(self.context_parameters, context),
+        )
+
+    def to_json(self, result: Any) -> Any:
+        """A body's result as JSON, at once: what the model is told and the store keeps."""
+        if self.output_shape is not None:
+            return self.output_shape.dump(self.output_shape.validate(to_jsonable_python(result)))
+        return to_jsonable_python(result, fallback=repr, inf_nan_mode="strings")
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a pydantic model given as `input_schema`."""
+    return {name: getattr(value, name) for name in type(value).model_fields}
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    id: str | None = None,
+    description: str | None = None,
+    input_schema: Any = None,
+    output_schema: Any = None,
+    require_approval: bool | Predicate | None = None,
+    suspend_schema: Any = None,
+    resume_schema: Any = None,
+    consent: bool = False,
+    effect: Literal["read", "write", "costly", "destructive"] | None = None,
+    secret: Sequence[str] = (),
+    idempotent: bool = False,
+    timeout: float | None = None,
+    expires: float | None = None,
+    on_expire: OnExpire = "decline",
+    max_declines: int = 3,
+    reviewers: Sequence[str] | None = None,
+    quorum: int = 1,
+    enabled: bool = True,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a tool from a function; schemas come from its signature and docstring.
+
+    Parameters
+    ----------
+    id, description
+        What the model sees; the function's name and docstring unless given.
+    input_schema, output_schema
+        A pydantic model, a type or a JSON Schema in place of the signature's.
+    require_approval
+        True, False, None (unset), or a function of `ApprovalContext` (sync or async).
+    suspend_schema, resume_schema
+        What ``ctx.suspend`` shows and what the human fills in.
+    consent
+        The answer is consent: a chat message never fills it in (R7).
+    effect
+        ``"read"``, ``"write"``, ``"costly"`` or ``"destructive"``; the last asks by default.
+    secret
+        JSON Pointers of arguments that nobody may read.
+    idempotent
+        Running it twice is as good as once: never "outcome unknown".
+    timeout
+        Seconds that the body may take.
+    expires, on_expire
+        Seconds that a request waits, and what happens then: ``"decline"`` or ``"withdraw"``.
+    max_declines
+        How often the same call may be declined before the run ends.
+    reviewers, quorum
+        Who may decide (names), and how many must agree.
+    enabled
+        False: calls are refused.
+
+    Raises
+    ------
+    ToolDefinitionError
+        The signature cannot be a schema, or an option has an impossible value.
+    """
+    if function is None:
+        return functools.partial(_make, **options)
+    return _make(function)
+
+
+def _make(
+    function: Callable[..., Any],
+    *,
+    id: str | None = None,  # noqa: A002  # the public name
+    description: str | None = None,
+    input_schema: Any = None,
+    output_schema: Any = None,
+    require_approval: bool | Predicate | None = None,
+    suspend_schema: Any = None,
+    resume_schema: Any = None,
+    effect: Effect | None = None,
+    secret: Sequence[str] = (),
+    reviewers: Sequence[str] | None = None,
+    **options: Any,
+) -> Tool:
+    name = id or getattr(function, "__name__", "")
+    _check_options(name, require_approval, effect, secret, options)
+    parameters = shape_of_parameters(function, skip=_is_context)
+    shape = parameters if input_schema is None else shape_of(input_schema)
+    made = Tool(
+        id=name,
+        description=description or parameters.function_description or name,
+        function=function,
+        shape=shape,
+        context_parameters=parameters.skipped,
+        output_shape=None if output_schema is None else shape_of(output_schema),
+        suspend_shape=None if suspend_schema is None else shape_of(suspend_schema),
+        resume_shape=None if resume_schema is None else shape_of(resume_schema),
+        require_approval=require_approval,
+        effect=effect or "unknown",
+        declared_secrets=tuple(secret),
+        reviewers=None if reviewers is None else tuple(reviewers),
+        **options,
+    )
+    functools.update_wrapper(cast("Any", made), function, updated=())
+    return made
+
+
+def _is_context(annotation: Any) -> bool:
+    return inspect.isclass(annotation) and issubclass(annotation, ToolContext)
+
+
+def _check_options(
+    name: str,
+    require_approval: Any,
+    effect: str | None,
+    secret: Sequence[str],
+    options: Mapping[str, Any],
+) -> None:
+    if not NAME.fullmatch(name):
+        raise ToolDefinitionError(
+            f"Tool id {name!r}: use 1 to 64 letters, digits, '_' and '-' (give id=…)."
+        )
+    if not (require_approval is None or isinstance(require_approval, bool)) and not callable(
+        require_approval
+    ):
+        raise ToolDefinitionError(
+            f"{name}: require_approval={require_approval!r}; give True, False, None or a function."
+        )
+    if effect is not None and effect not in _EFFECTS:
+        raise ToolDefinitionError(f"{name}: effect={effect!r}; give one of {', '.join(_EFFECTS)}.")
+    if isinstance(secret, str) or not all(s.startswith("/") for s in secret):
+        raise ToolDefinitionError(
+            f'{name}: secret={secret!r}; give JSON Pointers, as in secret=("/password",).'
+        )
+    if options.get("on_expire", "decline") not in ("decline", "withdraw"):
+        raise ToolDefinitionError(f"{name}: on_expire is 'decline' or 'withdraw'.")
+    if options.get("quorum", 1) < 1 or options.get("max_declines", 1) < 1:
+        raise ToolDefinitionError(f"{name}: quorum and max_declines are at least 1.")
+
+
+def client_tool(name: str, schema: Any, description: str = "") -> Tool:
+    """A tool without a body here: a human (or a client program) gives its result (R19)."""
+    return Tool(
+        id=name, description=description or name, function=None, shape=shape_of(schema)
+    )
+
+
+Config = Literal["always_allow", "always_ask"] | Auto | Any
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """Tools under a common policy.
+
+    Parameters
+    ----------
+    tools
+        Tools or plain functions.
+    policy
+        ``"always_allow"``, ``"always_ask"`` or `auto(evaluator)`.
+    configs
+        Tool name → policy of that tool, or `disabled`.
+    """
+
+    tools: Sequence[Tool | Callable[..., Any]]
+    policy: Config = "always_allow"
+    configs: Mapping[str, Config] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tool with the rule it has in an agent."""
+
+    tool: Tool
+    rule: ToolRule
+    evaluator: Evaluator | None = None
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The tool's own approval function."""
+        rule = self.tool.require_approval
+        return rule if callable(rule) else None
+
+
+def entries(tools: Iterable[Any]) -> dict[str, Entry]:
+    """An agent's tools by name, with their rules.
+
+    Raises
+    ------
+    AgentDefinitionError
+        Two of one name, a policy that is none, a config for a tool that is not there.
+    """
+    found: dict[str, Entry] = {}
+    for given in tools:
+        group = given if isinstance(given, Toolset) else Toolset([given])
+        made = [t if isinstance(t, Tool) else tool(t) for t in group.tools]
+        for name in group.configs.keys() - {t.id for t in made}:
+            raise AgentDefinitionError(f"configs names {name!r}, which the toolset does not hold.")
+        for each in made:
+            if each.id in found:
+                raise AgentDefinitionError(f"Two tools are called {each.id!r}: give one an id=….")
+            found[each.id] = _entry(each, group.configs.get(each.id, group.policy))
+    return found
+
+
+def _entry(each: Tool, policy: Config) -> Entry:
+    if isinstance(policy, Auto):
+        toolset, evaluator, enabled = "auto", policy.evaluator, True
+    elif policy is disabled:
+        toolset, evaluator, enabled = "always_allow", None, False
+    elif policy in ("always_allow", "always_ask"):
+        toolset, evaluator, enabled = policy, None, True
+    else:
+        raise AgentDefinitionError(
+            f"{each.id}: the policy {policy!r} is none of 'always_allow', 'always_ask', "
+            "hitl.auto(…), hitl.disabled."
+        )
+    required = each.require_approval
+    rule = ToolRule(
+        require_approval=FUNCTION if callable(required) else required,
+        effect=each.effect,
+        toolset=cast("Any", toolset),
+        enabled=enabled and each.enabled,
+        schema_digest=each.shape.digest,
+    )
+    return Entry(each, rule, evaluator)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A `before_tool_call` hook's refusal: text for the model."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class HookCall:
+    """A call as hooks see it; `prepare_tool_call` may change `args`."""
+
+    tool_name: str
+    args: dict[str, Any]
+    run_id: str
+    tool_call_id: str
+    agent_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Functions (sync or async) around tool calls and decisions.
+
+    Parameters
+    ----------
+    prepare_tool_call
+        Before the gate; may change ``call.args``, which are validated again.
+    before_tool_call
+        After the claim, just before the body: None, or `Block` with text for the model. If it
+        changed arguments the call is refused (F20).
+    after_tool_call
+        ``(call, result)`` after the body.
+    on_request, on_decision
+        Told the `Request` when it opens, and when it is decided.
+    """
+
+    prepare_tool_call: Callable[[HookCall], Any] | None = None
+    before_tool_call: Callable[[HookCall], Any] | None = None
+    after_tool_call: Callable[[HookCall, Any], Any] | None = None
+    on_request: Callable[[Any], Any] | None = None
+    on_decision: Callable[[Any], Any] | None = None
+
+
+async def call_hook(hook: Callable[..., Any] | None, *args: Any) -> Any:
+    """Call a hook, awaiting it when it is asynchronous; None when there is none."""
+    if hook is None:
+        return None
+    answer = hook(*args)
+    return await answer if inspect.isawaitable(answer) else answer

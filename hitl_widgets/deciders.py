@@ -1,0 +1,138 @@
+"""Who answers without a screen: scripted reviewers, and what happens when nobody is there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from .errors import AgentDefinitionError
+from .request import Decision, Decline, Request, Reviewer
+
+Headless = Literal["suspend", "decline", "error"]
+Decide = Callable[[Request], Decision | None | Awaitable[Decision | None]]
+HEADLESS = ("suspend", "decline", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `configure` set for this process."""
+
+    store: Any = None
+    headless: Headless = "suspend"
+    record: Literal["full", "short", "none"] = "full"
+    notify: Any = None
+    locale: Literal["en", "ja"] | None = None
+    reviewer: Decide | None = None
+
+
+_settings = Settings()
+_stack: list[Decide] = []
+
+
+def settings() -> Settings:
+    """The process's settings."""
+    return _settings
+
+
+def configure(**given: Any) -> None:
+    """Set defaults for this process.
+
+    Parameters
+    ----------
+    store
+        Path, store object or ``":memory:"`` for everything that names none.
+    headless
+        What happens when nobody can be asked: ``"suspend"`` (the run raises `RunSuspended` and
+        waits), ``"decline"``, or ``"error"`` (`NoReviewer`). Never "run it anyway".
+    record
+        What stays in a saved notebook: ``"full"``, ``"short"`` or ``"none"``.
+    notify
+        A callable, or an apprise URL.
+    locale
+        ``"en"`` or ``"ja"``; None: the front end's.
+    reviewer
+        A function deciding requests, in force until a `reviewer` block overrides it.
+
+    Raises
+    ------
+    TypeError
+        An unknown name.
+    ValueError
+        An impossible value; nothing was changed.
+    """
+    global _settings
+    known = {f.name for f in fields(Settings)}
+    if given.keys() - known:
+        raise TypeError(
+            f"configure() does not know {', '.join(sorted(given.keys() - known))}; "
+            f"it takes {', '.join(sorted(known))}."
+        )
+    for name, allowed in (
+        ("headless", HEADLESS),
+        ("record", ("full", "short", "none")),
+        ("locale", ("en", "ja", None)),
+    ):
+        if name in given and given[name] not in allowed:
+            raise ValueError(f"configure({name}={given[name]!r}): give one of {allowed}.")
+    _settings = replace(_settings, **given)
+
+
+@contextmanager
+def reviewer(decide: Decide) -> Iterator[None]:
+    """Have `decide(request)` answer requests of runs that start inside the block.
+
+    It returns a decision, an awaitable of one, or None to pass (the run waits for another
+    decider). The reviewer in force when a run starts stays with it.
+    """
+    if not callable(decide):
+        raise TypeError(f"reviewer({decide!r}): give a function of a Request.")
+    _stack.append(decide)
+    try:
+        yield
+    finally:
+        _stack.remove(decide)
+
+
+def in_force() -> Decide | None:
+    """The scripted reviewer for a run that starts now, or None."""
+    if _stack:
+        return _stack[-1]
+    if _settings.reviewer is not None:
+        return _settings.reviewer
+    named = os.environ.get("HITL_REVIEWER")
+    return _named(named) if named else None
+
+
+def _named(spec: str) -> Decide:
+    module, _, name = spec.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as e:
+        raise AgentDefinitionError(
+            f"HITL_REVIEWER={spec!r} cannot be loaded ({e}); write it as module:function."
+        ) from e
+    if not callable(found):
+        raise AgentDefinitionError(f"HITL_REVIEWER={spec!r} is not a function.")
+    return found
+
+
+def decline_all(request: Request) -> Decision:
+    """The reviewer in force under ``configure(headless="decline")``."""
+    return Decline(f"Nobody could be asked about {request.tool_name}.")
+
+
+async def consult(decide: Decide, request: Request) -> Decision | None:
+    """Ask a scripted reviewer."""
+    answer = decide(request)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def identity(decide: Decide) -> tuple[Reviewer, str]:
+    """As whom a scripted reviewer decides, and via what: never shown as a click (R18)."""
+    name = getattr(decide, "__qualname__", type(decide).__name__)
+    return Reviewer(f"rule:{name}", "rule"), getattr(decide, "via", "rule")

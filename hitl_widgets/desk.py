@@ -1,0 +1,389 @@
+"""The one place where requests are opened, decided and claimed.
+
+A `Desk` stands on a store. It checks a decision before it is spent (R3, R4), records it once (R1),
+tells everybody who watches, in this process and in others, and sees to it that somebody drives
+the run on. Whoever shows requests and whoever raises them only ever meet here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import logging
+import os
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+from .errors import (
+    AlreadyDecided,
+    HitlError,
+    InvalidAnswer,
+    NotAsked,
+    RequestNotFound,
+    StaleFingerprint,
+)
+from .fingerprint import fingerprint, mask, unmask
+from .request import (
+    DECISIONS,
+    Answer,
+    Approve,
+    Decision,
+    Decline,
+    Receipt,
+    Request,
+    Respond,
+    Reviewer,
+)
+from .schema import shape_of
+from .store.base import Store, Vote
+
+POLL = 0.05
+"""Seconds between looks at the store for what other processes did, only while someone waits."""
+
+_log = logging.getLogger("hitl_widgets")
+T = TypeVar("T")
+Listener = Callable[[Request], None]
+
+
+class Expert(Protocol):
+    """Whoever knows an agent (or a verb's call) in this process: its types and how to drive it."""
+
+    def check_args(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
+        """Validate edited arguments with the tool's own model; None: no such tool here."""
+        ...
+
+    def check_answer(self, request: Request, data: Any) -> tuple[Any] | None:
+        """Validate an answer with its own model, as a 1-tuple; None: not known here."""
+        ...
+
+    async def permit_edit(self, request: Request, args: dict[str, Any]) -> None:
+        """Evaluate the policy on edited arguments; `NotPermitted` when it denies (R10)."""
+        ...
+
+    def resume(self, run_id: str) -> None:
+        """Drive the run on in the background. Called on any thread."""
+        ...
+
+
+class Desk:
+    """A store with everybody who waits at it. One per store and process: use `desk_of`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.experts: dict[str, Expert] = {}
+        self.drivers: dict[str, Callable[[], None]] = {}
+        self._listeners: dict[int, Listener] = {}
+        self._next_listener = 0
+        self._lock = threading.RLock()
+        self._watchers = 0
+        self._watcher: threading.Thread | None = None
+        self._wakeup = threading.Event()
+        self._seq = store.last_seq()
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="hitl-store")
+
+    # -- the store, off the event loop -------------------------------------------------------
+
+    async def read(self, method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call a store method without blocking the loop. Once started it is waited for, even
+        when the caller is cancelled: nobody is left guessing whether a write happened."""
+        future = asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: method(*args, **kwargs)
+        )
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait([future])
+            raise
+
+    async def write(self, method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """`read`, then tell everybody what changed."""
+        return await self.read(self.write_now, method, *args, **kwargs)
+
+    def write_now(self, method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """`write` for a thread without a loop."""
+        try:
+            return method(*args, **kwargs)
+        finally:
+            self._publish()
+
+    # -- deciding ----------------------------------------------------------------------------
+
+    async def decide(
+        self,
+        request: Request | str,
+        decision: Decision,
+        *,
+        fingerprint: str | None = None,
+        reviewer: Reviewer | str | None = None,
+        via: str = "api",
+        drive: bool = True,
+    ) -> Receipt:
+        """Check a decision and record it, once.
+
+        Parameters
+        ----------
+        fingerprint
+            What the reviewer saw. Left out: bound to the stored one, recorded as "not shown".
+        drive
+            See to it that somebody drives the run on; False when the caller will.
+
+        Raises
+        ------
+        RequestNotFound, AlreadyDecided, NotAsked, StaleFingerprint, InvalidAnswer, Expired,
+        NotPermitted
+            Nothing was changed.
+        """
+        receipts = await self.decide_all(
+            [(request, decision, fingerprint)], reviewer=reviewer, via=via, drive=drive
+        )
+        return receipts[0]
+
+    async def decide_all(
+        self,
+        decisions: Sequence[tuple[Request | str, Decision, str | None]],
+        *,
+        reviewer: Reviewer | str | None = None,
+        via: str = "api",
+        drive: bool = True,
+    ) -> list[Receipt]:
+        """Check and record several ``(request, decision, fingerprint)``, all or none."""
+        who = as_reviewer(reviewer)
+        votes: list[Vote] = []
+        runs: set[tuple[str, str]] = set()
+        for target, decision, shown in decisions:
+            request = await self.read(
+                self.store.request, target.id if isinstance(target, Request) else target
+            )
+            votes.append(await self._vote(request, decision, shown, who, via))
+            runs.add((request.run_id, request.agent_id))
+        receipts = await self.write(self.store.decide, votes)
+        if drive:
+            for run_id, agent_id in runs:
+                await self.read(self.resume, run_id, agent_id)
+        return receipts
+
+    def resume(self, run_id: str, agent_id: str) -> None:
+        """Have the run driven on here, unless a living driver holds it or nobody here knows it."""
+        expert = self.experts.get(agent_id)
+        if run_id in self.drivers or expert is None:
+            return
+        if not self.store.driver_alive(self.store.run(run_id)):
+            expert.resume(run_id)
+
+    async def _vote(
+        self, request: Request, decision: Decision, shown: str | None, who: Reviewer, via: str
+    ) -> Vote:
+        check_kind(request, decision)
+        if request.state != "pending":
+            raise already(request)
+        if shown is not None and shown != request.fingerprint:
+            raise StaleFingerprint(
+                f"{request.tool_name}: the call that was shown ({shown[:16]}…) is not the one that "
+                f"waits ({request.short_fingerprint}…). Look at the request again and decide that."
+            )
+        extra: dict[str, Any] = {}
+        match decision:
+            case Approve(args=edited) if edited is not None:
+                extra = await self._edited(request, dict(edited))
+            case Answer(data=data):
+                extra = self._answered(request, data)
+            case _:
+                pass
+        return Vote(
+            request_id=request.id,
+            target=decision.state,
+            decision={**as_json(decision), **extra.pop("decision", {})},
+            reviewer=who.name,
+            identity_source=who.identity_source,
+            via=via,
+            fingerprint=shown,
+            **extra,
+        )
+
+    async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
+        calls = await self.read(self.store.calls, request.run_id)
+        original = next(c.args for c in calls if c.id == request.tool_call_id)
+        args = unmask(edited, original, request.secrets)
+        expert = self.experts.get(request.agent_id)
+        checked = expert.check_args(request, args) if expert else None
+        by = "model"
+        if checked is None:
+            by = "schema"
+            checked = shape_of(request.input_schema or {}).validate(args)
+        if expert is not None:
+            await expert.permit_edit(request, checked)
+        identity = fingerprint(
+            request.tool_name, checked, secrets=request.secrets, key=self.store.secret_key()
+        )
+        return {
+            "validated_by": by,
+            "call_args": checked,
+            "edited": {"fingerprint": identity.text, "digests": identity.digests},
+            "decision": {"args": mask(checked, request.secrets)},
+        }
+
+    def _answered(self, request: Request, data: Any) -> dict[str, Any]:
+        expert = self.experts.get(request.agent_id)
+        checked = expert.check_answer(request, data) if expert else None
+        by = "model" if checked is not None else "schema"
+        shape = shape_of(request.resume_schema or {})
+        value = checked[0] if checked is not None else shape.dump(shape.validate(data))
+        return {
+            "validated_by": by if request.resume_schema is not None else None,
+            "data": {"answer": value},
+            "decision": {"data": mask(value, shape.secrets)},
+        }
+
+    # -- watching ----------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener` called, on any thread, with every request that changes, whoever
+        changed it. Returns the function that ends it."""
+        with self._lock:
+            self._next_listener += 1
+            number = self._next_listener
+            self._listeners[number] = listener
+        stop = self.watch()
+
+        def unsubscribe() -> None:
+            with self._lock:
+                if self._listeners.pop(number, None) is not None:
+                    stop()
+
+        return unsubscribe
+
+    def watch(self) -> Callable[[], None]:
+        """Look for other processes' changes until the returned function is called."""
+        with self._lock:
+            self._watchers += 1
+            if self._watcher is None:
+                self._wakeup.clear()
+                self._watcher = threading.Thread(
+                    target=self._look, name="hitl-watch", daemon=True
+                )
+                self._watcher.start()
+        return self._unwatch
+
+    def _unwatch(self) -> None:
+        with self._lock:
+            self._watchers -= 1
+            if self._watchers == 0:
+                self._wakeup.set()
+
+    def _look(self) -> None:
+        seen = self.store.version()
+        while True:
+            self._wakeup.wait(POLL)
+            with self._lock:
+                if self._watchers == 0:
+                    self._watcher = None
+                    return
+            version = self.store.version()
+            if version != seen:
+                seen = version
+                self._publish()
+
+    def _publish(self) -> None:
+        """Tell drivers and listeners what the events since the last look say."""
+        with self._lock:
+            events = self.store.events(self._seq)
+            if not events:
+                return
+            self._seq = events[-1].seq
+            listeners = list(self._listeners.values())
+        for run_id in {e.run_id for e in events if e.request_id or e.call_id}:
+            wake = self.drivers.get(run_id or "")
+            if wake is not None:
+                wake()
+        if not listeners:
+            return
+        for request_id in dict.fromkeys(e.request_id for e in events if e.request_id):
+            try:
+                request = self.store.request(request_id)
+            except RequestNotFound:  # pruned meanwhile
+                continue
+            for listener in listeners:
+                _tell(listener, request)
+
+
+_kept: dict[int, Desk] = {}
+
+
+def _tell(listener: Listener, request: Request) -> None:
+    """One listener's fault must not keep the others, or the decision, from going on."""
+    try:
+        listener(request)
+    except Exception:
+        _log.exception("a listener failed on request %s", request.id)
+
+
+def desk_of(store: Store) -> Desk:
+    """The desk of a store object; always the same one."""
+    desk = _kept.get(id(store))
+    if desk is None:
+        desk = _kept[id(store)] = Desk(store)
+    return desk
+
+
+def default_reviewer() -> Reviewer:
+    """Who is at this machine: the JupyterHub user, else the operating system's."""
+    hub = os.environ.get("JUPYTERHUB_USER")
+    if hub:
+        return Reviewer(hub, "jupyterhub")
+    try:
+        return Reviewer(getpass.getuser(), "os")
+    except (KeyError, OSError):  # no such user in a container
+        return Reviewer(f"uid-{os.getuid()}" if hasattr(os, "getuid") else "unknown", "os")
+
+
+def as_reviewer(reviewer: Reviewer | str | None) -> Reviewer:
+    """A `Reviewer` from a name (then only claimed) or None (then `default_reviewer`)."""
+    if reviewer is None:
+        return default_reviewer()
+    return reviewer if isinstance(reviewer, Reviewer) else Reviewer(reviewer, "claimed")
+
+
+def check_kind(request: Request, decision: Any) -> None:
+    """Refuse whatever is not one of the decisions that this request takes (F7, F8)."""
+    if not isinstance(decision, DECISIONS):
+        error = {"path": [], "message": f"got {decision!r}", "type": "not_a_decision"}
+        raise InvalidAnswer(
+            [error], "A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond"
+        )
+    if decision.verdict not in request.allowed:
+        raise NotAsked(
+            f"{request.tool_name} ({request.id}) takes {', '.join(request.allowed)}, "
+            f"not {decision.verdict}."
+        )
+
+
+def already(request: Request) -> HitlError:
+    """The error that says who was first."""
+    who = request.reviewer or "nobody"
+    when = f" at {request.decided_at:%Y-%m-%d %H:%M:%S} UTC" if request.decided_at else ""
+    return AlreadyDecided(
+        f"{request.tool_name} ({request.id}) is already {request.state}, by {who}{when}. "
+        "Nothing was changed.",
+        by=request.reviewer,
+        at=request.decided_at,
+        state=request.state,
+    )
+
+
+def as_json(decision: Decision) -> dict[str, Any]:
+    """A decision as its JSON object; `Answer` data is left to whoever masks it."""
+    match decision:
+        case Approve(args=args, note=note):
+            more: dict[str, Any] = {"args": args, "note": note}
+        case Decline(reason=reason, stop=stop):
+            more = {"reason": reason, "stop": stop or None}
+        case Respond(result=result):
+            return {"verdict": "respond", "result": result}
+        case Answer():
+            more = {}
+    return {"verdict": decision.verdict, **{k: v for k, v in more.items() if v is not None}}
+
+
+
