@@ -5,8 +5,21 @@ Everything that asks a human for data, or shows a call's arguments, goes through
 
 from __future__ import annotations
 
+from hitl_widgets.schema._form import Form, Unshown
+from hitl_widgets.schema._json import is_json
 from hitl_widgets.schema._parameters import ParametersShape, shape_of_parameters
+from hitl_widgets.schema._prepare import prepare
 from hitl_widgets.schema._secrets import HIDDEN
-from hitl_widgets.schema._shape import Shape, is_json, shape_of
+from hitl_widgets.schema._shape import Shape, shape_of
 
-__all__ = ["HIDDEN", "ParametersShape", "Shape", "is_json", "shape_of", "shape_of_parameters"]
+__all__ = [
+    "HIDDEN",
+    "Form",
+    "ParametersShape",
+    "Shape",
+    "Unshown",
+    "is_json",
+    "prepare",
+    "shape_of",
+    "shape_of_parameters",
+]

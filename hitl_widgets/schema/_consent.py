@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hitl_widgets.schema._document import MAX_HOPS, Document, alternatives
+from hitl_widgets.schema._json import is_list
 
 
 def asks_for_consent(doc: Document) -> bool:
@@ -55,4 +56,4 @@ def _is_boolean(doc: Document, node: Any, depth: int) -> bool:
         real = [b for b in branches if doc.kind(b) != "null"]
         return bool(real) and all(_is_boolean(doc, b, depth + 1) for b in real)
     kinds = plain.get("type")
-    return {*kinds} - {"null"} == {"boolean"} if isinstance(kinds, list) else kinds == "boolean"
+    return {*kinds} - {"null"} == {"boolean"} if is_list(kinds) else kinds == "boolean"

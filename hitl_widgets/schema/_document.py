@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from hitl_widgets.errors import ToolDefinitionError
+from hitl_widgets.schema._json import is_kind, is_list, is_object, same
 
 Node = dict[str, Any]
 
@@ -31,17 +32,17 @@ _NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "$defs",
 
 def subschemas(node: Any) -> Iterator[Node]:
     """Yield the schemas directly inside a node."""
-    if not isinstance(node, dict):
+    if not is_object(node):
         return
     for key in _ONE:
-        if isinstance(node.get(key), dict):
+        if is_object(node.get(key)):
             yield node[key]
     for key in _MANY:
-        if isinstance(node.get(key), list):
-            yield from (n for n in node[key] if isinstance(n, dict))
+        if is_list(node.get(key)):
+            yield from (n for n in node[key] if is_object(n))
     for key in _NAMED:
-        if isinstance(node.get(key), dict):
-            yield from (n for n in node[key].values() if isinstance(n, dict))
+        if is_object(node.get(key)):
+            yield from (n for n in node[key].values() if is_object(n))
 
 
 def every_node(root: Any) -> Iterator[Node]:
@@ -49,7 +50,7 @@ def every_node(root: Any) -> Iterator[Node]:
     todo = [root]
     while todo:
         node = todo.pop()
-        if isinstance(node, dict):
+        if is_object(node):
             yield node
             todo.extend(subschemas(node))
 
@@ -69,7 +70,7 @@ class Document:
     """
 
     def __init__(self, root: Any) -> None:
-        self.root: Node = root if isinstance(root, dict) else {} if root else {"not": {}}
+        self.root: Node = root if is_object(root) else {} if root else {"not": {}}
         self._targets: dict[str, Any] = {}
         self._ids: dict[str, Node] = {}
         for node in every_node(self.root):
@@ -140,13 +141,13 @@ class Document:
 
     def follow(self, node: Any) -> Node:
         """Follow references; what stands beside a ``$ref`` wins over its target."""
-        if not isinstance(node, dict):
+        if not is_object(node):
             return {} if node in (True, None) else {"not": {}}
         hops = 0
         while (ref := reference(node)) is not None and hops < MAX_HOPS:
             target = self.target(ref)
             beside = {k: v for k, v in node.items() if k not in REFERENCES}
-            node = {**(target if isinstance(target, dict) else {}), **beside}
+            node = {**(target if is_object(target) else {}), **beside}
             hops += 1
         return {k: v for k, v in node.items() if k not in REFERENCES}
 
@@ -154,7 +155,7 @@ class Document:
         """Return a node with references followed and ``allOf`` merged into it."""
         flat = self.follow(node)
         parts = flat.get("allOf")
-        if not isinstance(parts, list) or _depth > MAX_HOPS:
+        if not is_list(parts) or _depth > MAX_HOPS:
             return flat
         merged = {k: v for k, v in flat.items() if k != "allOf"}
         kept: list[Any] = []
@@ -170,7 +171,7 @@ class Document:
         """Return the node's JSON type without null, or None where it has none or several."""
         plain = self.plain(node)
         kinds = plain.get("type")
-        if isinstance(kinds, list):
+        if is_list(kinds):
             real = [k for k in kinds if k != "null"]
             return real[0] if len(real) == 1 else "null" if not real else None
         if isinstance(kinds, str):
@@ -183,7 +184,7 @@ class Document:
         """Tell whether null is among the values that a node names."""
         plain = self.plain(node)
         kinds = plain.get("type")
-        if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
+        if kinds == "null" or (is_list(kinds) and "null" in kinds):
             return True
         if "const" in plain:
             return plain["const"] is None
@@ -203,7 +204,7 @@ class Document:
                 out.append(branch)
         return out
 
-    def fit(self, node: Any, value: Any, _depth: int = 0) -> float:
+    def fit(self, node: Any, value: Any, _depth: int = 0) -> float:  # noqa: PLR0911 - by kind
         """Say how well a value fits a node: 0 not at all, the higher the better."""
         plain = self.plain(node)
         branches = alternatives(plain)
@@ -216,14 +217,14 @@ class Document:
         if "enum" in plain:
             return 3 if any(same(v, value) for v in plain["enum"]) else 0
         kinds = plain.get("type", self.kind(plain))
-        kinds = kinds if isinstance(kinds, list) else [kinds]
+        kinds = kinds if is_list(kinds) else [kinds]
         if not any(k is None or is_kind(value, k) for k in kinds):
             return 0
-        if isinstance(value, dict):
+        if is_object(value):
             return self._fit_object(plain, value, _depth)
-        if isinstance(value, list) and value and _depth < MAX_HOPS:
+        if is_list(value) and value and _depth < MAX_HOPS:
             item = plain.get("items")
-            if isinstance(item, dict):
+            if is_object(item):
                 return 1 + min(self.fit(item, v, _depth + 1) > 0 for v in value)
         return 1
 
@@ -241,7 +242,7 @@ class Document:
                 score += 1
             elif depth < MAX_HOPS:
                 score += 0.5 + 0.5 * (self.fit(sub, value[key], depth + 1) > 0)
-        if not isinstance(plain.get("additionalProperties"), dict):
+        if not is_object(plain.get("additionalProperties")):
             score -= 0.5 * sum(k not in props for k in value)
         return max(score, 0.1)
 
@@ -260,7 +261,7 @@ class Document:
         if extra is not None and extra is not False:
             return extra
         for word in ("then", "else"):
-            found = self.child(plain[word], key) if isinstance(plain.get(word), dict) else None
+            found = self.child(plain[word], key) if is_object(plain.get(word)) else None
             if found is not None:
                 return found
         return None
@@ -268,7 +269,7 @@ class Document:
 
 def reference(node: Any) -> str | None:
     """Return what a node refers to, or None."""
-    if isinstance(node, dict):
+    if is_object(node):
         for key in REFERENCES:
             if isinstance(node.get(key), str):
                 return node[key]
@@ -309,45 +310,17 @@ def merge(one: Node, two: Node) -> Node:
     return out
 
 
-def is_kind(value: Any, kind: str | None) -> bool:
-    """Tell whether a JSON value has a JSON type."""
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer":
-        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    kinds: dict[str | None, Any] = {
-        "string": str, "number": (int, float), "array": list, "object": dict, "null": type(None),
-    }  # fmt: skip
-    return kind in kinds and isinstance(value, kinds[kind])
-
-
-def same(one: Any, two: Any) -> bool:
-    """Compare as JSON does: True is not 1, and 1 is 1.0."""
-    if isinstance(one, bool) or isinstance(two, bool):
-        return one is two
-    if isinstance(one, dict) and isinstance(two, dict):
-        return one.keys() == two.keys() and all(same(one[k], two[k]) for k in one)
-    if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(same, one, two))
-    return (
-        type(one) in (int, float)
-        and type(two) in (int, float)
-        and one == two
-        or (type(one) is type(two) and one == two)
-    )
-
-
 def _step(node: Any, key: str) -> Any:
-    if isinstance(node, dict):
+    if is_object(node):
         return node.get(key)
-    if isinstance(node, list) and key.isdigit() and int(key) < len(node):
+    if is_list(node) and key.isdigit() and int(key) < len(node):
         return node[int(key)]
     return None
 
 
 def _item(plain: Node, index: int) -> Any:
     items = plain.get("items")
-    fixed = plain.get("prefixItems") or (items if isinstance(items, list) else [])
+    fixed = plain.get("prefixItems") or (items if is_list(items) else [])
     if 0 <= index < len(fixed):
         return fixed[index]
-    return plain.get("additionalItems") if isinstance(items, list) else items
+    return plain.get("additionalItems") if is_list(items) else items

@@ -8,9 +8,12 @@ branch that the value fits best stay. Messages never quote the value: it may be 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hitl_widgets.schema._document import MAX_HOPS, Document, alternatives, reference
+from hitl_widgets.schema._document import MAX_HOPS, Document, Node, alternatives, reference
+from hitl_widgets.schema._json import is_list, is_object
+from hitl_widgets.schema._pydantic import DECIMAL
 
 Fault = dict[str, Any]
 Path = list[str | int]
@@ -51,86 +54,72 @@ def error_path(doc: Document, loc: Sequence[Any], data: Any) -> tuple[Path, tupl
 
     Returns the path into the data and, for each union on the way, which branch was meant.
     """
-    found = _Reader(doc).read(doc.root, list(loc), data, [], ())
-    return found if found is not None else (_by_data(loc, data), ())
+    found = _Reader(doc).read(_Step(doc.root, tuple(loc), data))
+    return (list(found.path), found.choices) if found else (_by_data(loc, data), ())
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How far a location is read: the node and value reached, the rest, the way so far."""
+
+    node: Any
+    rest: tuple[Any, ...]
+    data: Any
+    path: tuple[str | int, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
 
 class _Reader:
     """Reads a pydantic location along a schema; dead ends are taken back."""
 
     def __init__(self, doc: Document) -> None:
-        self.doc = doc
+        self._doc = doc
 
-    def read(
-        self, node: Any, loc: list[Any], data: Any, path: Path, choices: tuple[Choice, ...]
-    ) -> tuple[Path, tuple[Choice, ...]] | None:
-        if not loc or (len(loc) == 1 and loc[0] == "[key]"):
-            return path, choices
-        if len(choices) > MAX_HOPS:
+    def read(self, at: _Step) -> _Step | None:
+        """Return the last step, or None where the location does not follow the schema."""
+        if not at.rest or at.rest == ("[key]",):
+            return at
+        if len(at.choices) > MAX_HOPS:
             return None
-        plain = self.doc.plain(node)
-        branches = [b for b in alternatives(plain) if self.doc.kind(b) != "null"]
+        plain = self._doc.plain(at.node)
+        branches = [b for b in alternatives(plain) if self._doc.kind(b) != "null"]
         if branches and "properties" not in plain:
-            return self._read_union(plain, branches, loc, data, path, choices)
-        return self._read_child(node, plain, loc, data, path, choices)
+            return self._read_union(at, plain, branches)
+        return self._read_child(at, plain)
 
-    def _read_union(
-        self,
-        plain: dict[str, Any],
-        branches: list[Any],
-        loc: list[Any],
-        data: Any,
-        path: Path,
-        choices: tuple[Choice, ...],
-    ) -> tuple[Path, tuple[Choice, ...]] | None:
-        if len(branches) > 1 and plain.get("format") != "decimal":
-            order = sorted(
-                range(len(branches)),
-                key=lambda i: str(loc[0]) not in self._labels(plain, branches[i]),
-            )
-            for index in order:
-                choice = (*choices, (len(path), index))
-                found = self.read(branches[index], loc[1:], data, path, choice)
-                if found is not None:
-                    return found
-        for branch in branches:
-            found = self.read(branch, loc, data, path, choices)
-            if found is not None:
+    def _read_union(self, at: _Step, plain: Node, branches: list[Any]) -> _Step | None:
+        tagged = len(branches) > 1 and plain.get("format") != DECIMAL
+        named = [str(at.rest[0]) in self._labels(plain, b) for b in branches]
+        for index in sorted(range(len(branches)), key=lambda i: not named[i]) if tagged else ():
+            choices = (*at.choices, (len(at.path), index))
+            into = replace(at, node=branches[index], rest=at.rest[1:], choices=choices)
+            found = self.read(into)
+            if found:
                 return found
-        return None
+        steps = (self.read(replace(at, node=b)) for b in branches)
+        return next((s for s in steps if s), None)
 
-    def _labels(self, plain: dict[str, Any], branch: Any) -> set[str]:
+    def _labels(self, plain: Node, branch: Any) -> set[str]:
         ref = reference(branch) or ""
-        flat = self.doc.plain(branch)
-        labels = {
-            ref.rsplit("/", 1)[-1],
-            str(flat.get("title", "")),
-            _WORD.get(str(flat.get("type")), ""),
-        }
-        mapping = plain.get("discriminator", {}).get("mapping", {})
-        return labels | {tag for tag, target in mapping.items() if target == ref}
+        flat = self._doc.plain(branch)
+        word = _WORD.get(str(flat.get("type")), "")
+        mapping: Node = plain.get("discriminator", {}).get("mapping", {})
+        tags = {tag for tag, target in mapping.items() if target == ref}
+        return {ref.rsplit("/", 1)[-1], str(flat.get("title", "")), word} | tags
 
-    def _read_child(
-        self,
-        node: Any,
-        plain: dict[str, Any],
-        loc: list[Any],
-        data: Any,
-        path: Path,
-        choices: tuple[Choice, ...],
-    ) -> tuple[Path, tuple[Choice, ...]] | None:
-        head = loc[0]
-        kind = self.doc.kind(plain)
+    def _read_child(self, at: _Step, plain: Node) -> _Step | None:
+        head, kind, data = at.rest[0], self._doc.kind(plain), at.data
+        child = self._doc.child(plain, head)
         if isinstance(head, int) and kind in ("array", None):
-            inner = data[head] if isinstance(data, list) and -1 < head < len(data) else None
+            inner = data[head] if is_list(data) and -1 < head < len(data) else None
         elif isinstance(head, str) and kind in ("object", None):
-            inner = data.get(head) if isinstance(data, dict) else None
-            known = isinstance(data, dict) and head in data
-            if self.doc.child(plain, head) is None and not known and len(loc) > 1:
+            inner = data.get(head) if is_object(data) else None
+            known = child is not None or (is_object(data) and head in data)
+            if not known and len(at.rest) > 1:
                 return None
         else:
             return None
-        return self.read(self.doc.child(node, head), loc[1:], inner, [*path, head], choices)
+        return self.read(_Step(child, at.rest[1:], inner, (*at.path, head), at.choices))
 
 
 _WORD = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
@@ -140,11 +129,10 @@ def _by_data(loc: Sequence[Any], data: Any) -> Path:
     """Read a location by the data alone; what leads nowhere is taken for a tag."""
     path: Path = []
     for index, key in enumerate(loc):
-        if isinstance(data, dict) and key in data:
+        by_name = is_object(data) and key in data
+        if by_name or (is_list(data) and isinstance(key, int) and 0 <= key < len(data)):
             data = data[key]
-        elif isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data):
-            data = data[key]
-        elif not (isinstance(data, dict) and isinstance(key, str) and index == len(loc) - 1):
+        elif not (is_object(data) and isinstance(key, str) and index == len(loc) - 1):
             continue
         path.append(key)
     return path
@@ -260,18 +248,18 @@ def _dependent(error: Any, path: Path) -> list[Fault]:
 
 
 def _extra_keys(doc: Document, error: Any) -> list[str]:
-    if not isinstance(error.instance, dict) or not isinstance(error.schema, dict):
+    if not is_object(error.instance) or not is_object(error.schema):
         return []
     known = {k: v for k, v in error.schema.items() if k != "additionalProperties"}
     return [k for k in error.instance if doc.child(known, k) is None]
 
 
-def _words(error: Any) -> str:
+def _words(error: Any) -> str:  # noqa: PLR0911 - one line per keyword
     """Say what a keyword asks for, without the value."""
     want = error.validator_value
     match error.validator:
         case "type":
-            kinds = want if isinstance(want, list) else [want]
+            kinds = want if is_list(want) else [want]
             return f"Should be {' or '.join(_KINDS.get(k, str(k)) for k in kinds)}"
         case "enum":
             return f"Should be one of {', '.join(map(repr, want))}"

@@ -242,7 +242,7 @@ def _closure(func: Any) -> dict[str, Any]:
 def _enclosing(known: dict[str, Any]) -> dict[str, Any]:
     """Return the local names of the calls under way in the function's module, nearest first."""
     found: dict[str, Any] = {}
-    frame = sys._getframe()  # noqa: SLF001 - the documented way to a caller's names
+    frame = inspect.currentframe()
     while frame is not None:
         if frame.f_globals is known and frame.f_locals is not known:
             found = {**frame.f_locals, **found}

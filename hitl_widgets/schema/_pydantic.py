@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import is_dataclass
-from typing import Any, ClassVar
+from typing import Any, cast
 
 from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import PydanticSerializationError, core_schema
+
+from hitl_widgets.schema._json import is_object
 
 DECIMAL = "decimal"
 
@@ -16,11 +19,8 @@ DECIMAL = "decimal"
 class FormJsonSchema(GenerateJsonSchema):
     """Marks Decimals, which pydantic writes exactly as ``float | str``, and keeps secrets out."""
 
-    # A default that has no JSON form is simply not shown.
-    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {
-        "skipped-choice",
-        "non-serializable-default",
-    }
+    def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
+        """Say nothing: a default that has no JSON form is simply not shown."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
         return {**super().decimal_schema(schema), "format": DECIMAL}
@@ -41,10 +41,10 @@ def _holds_secret(value: Any, depth: int = 0) -> bool:
         return True
     if depth > 20:  # noqa: PLR2004 - a default that deep is not worth a recursion error
         return False
-    if isinstance(value, dict):
+    if is_object(value):
         return any(_holds_secret(v, depth + 1) for v in value.values())
     if isinstance(value, (list, tuple, set, frozenset)):
-        return any(_holds_secret(v, depth + 1) for v in value)
+        return any(_holds_secret(v, depth + 1) for v in cast("Collection[Any]", value))
     inside = getattr(value, "__dict__", None)
     is_record = hasattr(type(value), "__pydantic_fields__") or is_dataclass(value)
     return is_record and inside is not None and _holds_secret(inside, depth + 1)

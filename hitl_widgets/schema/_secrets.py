@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from hitl_widgets.schema._document import Document, alternatives, matches, reference
+from hitl_widgets.schema._json import is_list, is_object
 
 HIDDEN: Final = "••••"
 ANY: Final = "*"
@@ -41,7 +42,7 @@ def patterns(doc: Document) -> tuple[str, ...]:
 def _patterns(
     doc: Document, node: Any, path: tuple[str, ...], seen: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    if not isinstance(node, dict):
+    if not is_object(node):
         return
     ref = reference(node)
     if ref is not None:
@@ -60,10 +61,10 @@ def _patterns(
         yield from _patterns(doc, sub, (*path, ANY), seen)
     yield from _patterns(doc, plain.get("additionalProperties"), (*path, ANY), seen)
     items = plain.get("items")
-    fixed = plain.get("prefixItems") or (items if isinstance(items, list) else [])
+    fixed = plain.get("prefixItems") or (items if is_list(items) else [])
     for index, sub in enumerate(fixed):
         yield from _patterns(doc, sub, (*path, str(index)), seen)
-    rest = plain.get("additionalItems") if isinstance(items, list) else items
+    rest = plain.get("additionalItems") if is_list(items) else items
     yield from _patterns(doc, rest, (*path, ANY), seen)
 
 
@@ -101,10 +102,10 @@ def _paths(
     plain = _expanded(doc, nodes)
     if any(map(is_secret, plain)):
         yield path
-    elif isinstance(data, dict):
+    elif is_object(data):
         for key, value in data.items():
             yield from _paths(doc, _children(plain, key), value, (*path, key))
-    elif isinstance(data, list):
+    elif is_list(data):
         for index, value in enumerate(data):
             subs = [s for p in plain if (s := doc.child(p, index)) is not None]
             yield from _paths(doc, subs, value, (*path, index))
@@ -118,7 +119,7 @@ def _expanded(doc: Document, nodes: list[Any]) -> list[dict[str, Any]]:
     while todo:
         node = todo.pop()
         ref = reference(node)
-        if not isinstance(node, dict) or (ref is not None and ref in seen):
+        if not is_object(node) or (ref is not None and ref in seen):
             continue
         if ref is not None:
             seen.add(ref)
@@ -134,7 +135,7 @@ def _children(plain: list[dict[str, Any]], key: str) -> list[Any]:
         named = [node["properties"][key]] if key in node.get("properties", {}) else []
         named += [s for p, s in node.get("patternProperties", {}).items() if matches(p, key)]
         extra = node.get("additionalProperties")
-        subs += named or ([extra] if isinstance(extra, dict) else [])
+        subs += named or ([extra] if is_object(extra) else [])
     return subs
 
 
@@ -145,14 +146,46 @@ def _matching(
         yield path
         return
     step, rest = steps[0], steps[1:]
-    if isinstance(data, dict):
+    if is_object(data):
         for key in data:
             if step in (ANY, key):
                 yield from _matching(rest, data[key], (*path, key))
-    elif isinstance(data, list):
+    elif is_list(data):
         for index, value in enumerate(data):
             if step in (ANY, str(index)):
                 yield from _matching(rest, value, (*path, index))
+
+
+def mark_secrets(doc: Document, pointers: Iterable[str]) -> dict[str, Any]:
+    """Return a schema that says of further fields that they are secret."""
+    root = doc.root
+    for text in pointers:
+        root = {**root, **_marked(doc, root, parse_pointer(text))}
+    return root
+
+
+def _marked(doc: Document, node: Any, steps: list[str]) -> dict[str, Any]:
+    plain = dict(doc.plain(node))
+    if not steps:
+        return {**plain, "writeOnly": True}
+    for word in ("anyOf", "oneOf"):
+        if word in plain:
+            plain[word] = [_marked(doc, b, steps) for b in plain[word]]
+    step, rest = steps[0], steps[1:]
+    props = plain.get("properties", {})
+    names = list(props) if step == ANY else [step]
+    if any(n in props for n in names):
+        marked = {n: _marked(doc, props[n], rest) for n in names if n in props}
+        plain["properties"] = {**props, **marked}
+    for word in ("additionalProperties", "items"):
+        if is_object(plain.get(word)) and (step == ANY or word == "additionalProperties"):
+            plain[word] = _marked(doc, plain[word], rest)
+    if is_list(plain.get("prefixItems")) and step.isdigit():
+        plain["prefixItems"] = [
+            _marked(doc, n, rest) if str(i) == step else n
+            for i, n in enumerate(plain["prefixItems"])
+        ]
+    return plain
 
 
 def hide(data: Any, paths: Iterable[tuple[str | int, ...]]) -> Any:
@@ -164,8 +197,8 @@ def hide(data: Any, paths: Iterable[tuple[str | int, ...]]) -> Any:
 def _hide(data: Any, path: tuple[str | int, ...], todo: set[tuple[str | int, ...]]) -> Any:
     if path in todo:
         return data if data is None else HIDDEN
-    if isinstance(data, dict):
+    if is_object(data):
         return {k: _hide(v, (*path, k), todo) for k, v in data.items()}
-    if isinstance(data, list):
+    if is_list(data):
         return [_hide(v, (*path, i), todo) for i, v in enumerate(data)]
     return data

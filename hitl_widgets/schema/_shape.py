@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
@@ -19,12 +19,11 @@ from hitl_widgets.errors import InvalidAnswer, ToolDefinitionError
 from hitl_widgets.schema import _faults, _secrets
 from hitl_widgets.schema._consent import asks_for_consent
 from hitl_widgets.schema._document import Document
+from hitl_widgets.schema._json import canonical, is_json, is_list, is_object
 from hitl_widgets.schema._pydantic import FormJsonSchema, declared_aliases
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
-
-DEFAULT_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Shape(ABC):
@@ -77,7 +76,7 @@ class Shape(ABC):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the schema in canonical JSON, in hex: it changes when the schema does."""
-        return hashlib.sha256(_canonical(self.json_schema).encode()).hexdigest()
+        return hashlib.sha256(canonical(self.json_schema).encode()).hexdigest()
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -177,9 +176,8 @@ class TypeShape(Shape):
 class JsonShape(Shape):
     """The shape that a JSON Schema describes; its values are plain JSON."""
 
-    def __init__(self, schema: Mapping[str, Any] | bool) -> None:
-        whole = {} if schema is True else {"not": {}} if schema is False else dict(schema)
-        self._json_schema = _copied(whole)
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._json_schema: dict[str, Any] = _copied(dict(schema))
         self._validator = _validator_of(self._json_schema)
         self._document  # noqa: B018 - a broken reference is the author's error: say it now
 
@@ -221,24 +219,13 @@ def shape_of(source: Any) -> Shape:
     """
     if isinstance(source, Shape):
         return source
-    if isinstance(source, (bool, Mapping)):
-        return JsonShape(source)
+    if isinstance(source, bool):
+        return JsonShape({} if source else {"not": {}})
+    if isinstance(source, Mapping):
+        return JsonShape(cast("Mapping[str, Any]", source))
     if isinstance(source, TypeAdapter):
-        return TypeShape(Any, adapter=source)
+        return TypeShape(Any, adapter=cast("TypeAdapter[Any]", source))
     return TypeShape(source)
-
-
-def is_json(value: Any, _depth: int = 0) -> bool:
-    """Tell whether a value is plain JSON: what ``json.loads`` could have given."""
-    if value is None or type(value) in (str, int, float, bool):
-        return True
-    if _depth > 200:  # noqa: PLR2004 - far deeper than any form, far above Python's own limit
-        return False
-    if type(value) is list:
-        return all(is_json(v, _depth + 1) for v in value)
-    return type(value) is dict and all(
-        type(k) is str and is_json(v, _depth + 1) for k, v in value.items()
-    )
 
 
 # -- pydantic -------------------------------------------------------------------------------------
@@ -283,18 +270,28 @@ def _as_input(plain: Any, value: Any) -> Any:
         return _revealed(value.get_secret_value())
     if isinstance(value, RootModel):
         return _as_input(plain, value.__dict__.get("root"))
-    if isinstance(value, BaseModel) and isinstance(plain, dict):
+    if is_object(plain):
+        return _object_as_input(plain, value)
+    if is_list(plain) and isinstance(value, Collection):
+        held = list(cast("Collection[Any]", value))
+        if len(held) == len(plain):
+            items = [_as_input(p, v) for p, v in zip(plain, held, strict=True)]
+            # Text hashes differ from process to process, and with them the order of a set.
+            return sorted(items, key=canonical) if isinstance(value, AbstractSet) else items
+    return plain
+
+
+def _object_as_input(plain: dict[str, Any], value: Any) -> dict[str, Any]:
+    if isinstance(value, BaseModel):
         return _model_as_input(plain, value)
-    if is_dataclass(value) and not isinstance(value, type) and isinstance(plain, dict):
+    if is_dataclass(value) and not isinstance(value, type):
         names = {f.name: getattr(value, f.name, None) for f in fields(value)}
         return {k: _as_input(v, names.get(k)) for k, v in plain.items()}
-    if isinstance(value, Mapping) and isinstance(plain, dict) and len(value) == len(plain):
-        pairs = zip(plain.items(), value.values(), strict=True)
-        return {k: _as_input(p, v) for (k, p), v in pairs}
-    if isinstance(value, Collection) and isinstance(plain, list) and len(value) == len(plain):
-        items = [_as_input(p, v) for p, v in zip(plain, value, strict=True)]
-        # Text hashes differ from process to process, and with them the order of a set.
-        return sorted(items, key=_canonical) if isinstance(value, AbstractSet) else items
+    if isinstance(value, Mapping):
+        held = list(cast("Mapping[Any, Any]", value).values())
+        if len(held) == len(plain):
+            pairs = zip(plain.items(), held, strict=True)
+            return {k: _as_input(p, v) for (k, p), v in pairs}
     return plain
 
 
@@ -341,10 +338,6 @@ def _validator_of(schema: dict[str, Any]) -> Validator:
         kind = Draft7Validator  # many servers send draft-07 without saying so
     # An empty registry loads nothing: no reference reaches the network.
     return kind(schema, registry=Registry(), format_checker=kind.FORMAT_CHECKER)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _copied(value: Any) -> Any:
