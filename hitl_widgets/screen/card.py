@@ -1,0 +1,102 @@
+"""One request as a widget of its own."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import traitlets
+
+from ..request import TERMINAL, Receipt, Request
+from . import deskport
+from .hub import HubWidget
+from .messages import Ack, Decide
+from .record import record
+from .views import request_view
+
+__all__ = ["ApprovalCard"]
+
+
+class ApprovalCard(HubWidget):
+    """A card that shows one request and lets a person decide it.
+
+    An ordinary widget: put it in an ``HBox``, observe its `state`.
+
+    Parameters
+    ----------
+    request
+        The request, as `hitl.pending` gives it.
+    on_decide
+        Called with the `Receipt` of each decision made on this card.
+    desk
+        Where decisions go; by default the desk on the request's own store.
+
+    Attributes
+    ----------
+    state : str
+        The request's state as last seen here; observe it with ``card.observe(f, "state")``.
+    view : dict
+        What is shown, see `screen.messages.RequestView`.
+    """
+
+    state = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        on_decide: Callable[[Receipt], object] | None = None,
+        desk: deskport.DeskPort | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.request = request
+        self._desk = desk if desk is not None else deskport.desk_of(request.store)
+        self._on_decide = on_decide
+        super().__init__(shows="card", view=request_view(request), state=request.state, **kwargs)
+        self._unsubscribe = subscribe(self._desk, self)
+
+    def show(self, request: Request) -> None:
+        """Redraw after a change; safe on any thread."""
+        if request.id == self.request.id:
+            self._soon(lambda: self._show(request))
+
+    def _show(self, request: Request) -> None:
+        self.request = request
+        with self.hold_sync():
+            self.view = request_view(request)
+            self.state = request.state
+        if request.state in TERMINAL:
+            self._unsubscribe()
+
+    async def _handle(self, message: Any) -> Ack:
+        if not isinstance(message, Decide):
+            return await super()._handle(message)
+        receipt = await deskport.decide(self._desk, message)
+        if self._on_decide is not None:
+            self._on_decide(receipt)
+        return deskport.ack(message.id, receipt)
+
+    def record(self) -> dict[str, str]:
+        """What stays in a saved notebook."""
+        return record([self.request])
+
+    def close(self) -> None:
+        """Close the widget; the request stays as it is."""
+        self._unsubscribe()
+        super().close()
+
+
+def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:
+    """Let `shower.show` hear of changes for as long as it lives, without keeping it alive."""
+    ref = weakref.WeakMethod(shower.show)
+
+    def heard(request: Request) -> None:
+        show = ref()
+        if show is None:
+            stop()
+        else:
+            show(request)
+
+    stop = desk.subscribe(heard)
+    return stop

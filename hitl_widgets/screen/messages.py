@@ -1,0 +1,283 @@
+"""The one vocabulary between kernel and page.
+
+The page sends a `PageMessage`; each has an `id` and gets exactly one `KernelMessage` with the same
+`id` back, errors included. What is to be shown travels as a view in a widget's synced `view`: the
+page holds no truth of its own, and sends back a decision with the fingerprint that it showed.
+
+`scripts/messages.py` writes the TypeScript types and the shared fixtures from this file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from ..request import Effect, Kind, OnExpire, State, Verdict
+
+
+class _Doc(BaseModel):
+    """Strict: ``"yes"`` or ``1`` is not true (R4), and an unknown key is a fault."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        json_schema_serialization_defaults_required=True,
+    )
+
+
+# -- page → kernel -------------------------------------------------------------------------------
+
+
+class Hello(_Doc):
+    """A page has loaded the bundle and can show cards."""
+
+    type: Literal["hello"]
+    id: str
+    page: str = Field(description="One per loaded page; survives nothing.")
+    locale: str = Field(description="The front end's language, as a BCP 47 tag.")
+
+
+class Ping(_Doc):
+    """Asks whether the kernel is there and free to listen."""
+
+    type: Literal["ping"]
+    id: str
+
+
+class ApproveDoc(_Doc):
+    """Yes, as shown or with edited arguments."""
+
+    verdict: Literal["approve"]
+    args: dict[str, Any] | None = None
+    note: str | None = None
+
+
+class DeclineDoc(_Doc):
+    """No."""
+
+    verdict: Literal["decline"]
+    reason: str | None = None
+    stop: bool = False
+
+
+class AnswerDoc(_Doc):
+    """Data for an input."""
+
+    verdict: Literal["answer"]
+    data: Any
+
+
+class RespondDoc(_Doc):
+    """A result in place of running the tool."""
+
+    verdict: Literal["respond"]
+    result: Any
+
+
+DecisionDoc = Annotated[
+    ApproveDoc | DeclineDoc | AnswerDoc | RespondDoc, Field(discriminator="verdict")
+]
+
+
+class Decide(_Doc):
+    """A person decided."""
+
+    type: Literal["decide"]
+    id: str
+    request_id: str
+    fingerprint: str = Field(description="Of what was shown.")
+    decision: DecisionDoc
+    visible_ms: int = Field(ge=0, description="How long it was in view before the press.")
+
+
+class Cancel(_Doc):
+    """A person cancels the run of this panel."""
+
+    type: Literal["cancel"]
+    id: str
+
+
+class Focus(_Doc):
+    """The keyboard's focus came in or went out: an output is not swapped under a person's hands."""
+
+    type: Literal["focus"]
+    id: str
+    inside: bool
+
+
+PageMessage = Annotated[Hello | Ping | Decide | Cancel | Focus, Field(discriminator="type")]
+
+# -- kernel → page -------------------------------------------------------------------------------
+
+
+class ReceiptDoc(_Doc):
+    """What a decision did."""
+
+    request_id: str
+    state: State
+    reviewer: str
+    via: str
+    decided_at: str
+    votes: int
+    quorum: int
+
+
+class Ack(_Doc):
+    """Done; `session` is another one after a kernel restart."""
+
+    type: Literal["ack"]
+    id: str
+    session: str
+    receipt: ReceiptDoc | None = None
+
+
+class FieldError(_Doc):
+    """One fault of an answer: where, and what."""
+
+    path: list[str | int]
+    message: str
+
+
+class Failure(_Doc):
+    """Not done, and nothing was changed."""
+
+    type: Literal["error"]
+    id: str
+    code: str = Field(description="Name of the error class, or BadMessage, or Unexpected.")
+    words: str
+    errors: list[FieldError] = Field(default_factory=list[FieldError])
+
+
+KernelMessage = Annotated[Ack | Failure, Field(discriminator="type")]
+
+# -- what is shown -------------------------------------------------------------------------------
+
+
+class Why(_Doc):
+    """Why a person is asked: `type` of the evaluation, and what an automatic check said."""
+
+    type: str
+    checked: str | None = None
+    reason_code: str | None = None
+
+
+class Cell(_Doc):
+    """One cell of the strip: what it stands for, and its digest."""
+
+    label: str
+    digest: str
+
+
+class Decided(_Doc):
+    """Who, what, when."""
+
+    verdict: Verdict
+    reviewer: str
+    via: str
+    at: str
+    seconds: float
+    note: str | None = None
+    reason: str | None = None
+    stop: bool = False
+    edited: str | None = Field(default=None, description="JSON text of the arguments that ran.")
+
+
+class Compared(_Doc):
+    """Another call that this one can be compared with."""
+
+    label: Literal["last", "earlier", "original"]
+    at: str
+    args: str
+    secrets: dict[str, str]
+    strip: list[Cell]
+    fingerprint: str
+
+
+class RequestView(_Doc):
+    """Everything that a card shows of one request.
+
+    Arguments and payload are JSON *text*: the page reads it with a parser of its own that keeps
+    large numbers, the order of keys and lone surrogates as they are.
+    """
+
+    id: str
+    run_id: str
+    tool_call_id: str
+    kind: Kind
+    state: State
+    tool: str
+    agent_path: list[str]
+    message: str | None
+    effect: Effect
+    why: Why | None
+    args: str
+    secrets: dict[str, str] = Field(description="JSON Pointer of a secret → its digest.")
+    payload: str | None
+    resume_schema: dict[str, Any] | None
+    fingerprint: str
+    strip: list[Cell]
+    allowed: list[Verdict]
+    created_at: str
+    expires_at: str | None
+    on_expire: OnExpire
+    quorum: int
+    votes: list[str] = Field(description="Names of those who approved so far.")
+    declined_before: int
+    turn: str | None
+    decided: Decided | None
+    compare: list[Compared]
+
+
+class TextItem(_Doc):
+    """Something the model said."""
+
+    kind: Literal["text"]
+    text: str
+    agent_path: list[str]
+
+
+CallStatus = Literal["waiting", "running", "done", "declined", "failed", "unknown"]
+
+
+class CallItem(_Doc):
+    """A tool call."""
+
+    kind: Literal["call"]
+    id: str
+    tool: str
+    status: CallStatus
+    agent_path: list[str]
+    seconds: float | None = None
+    progress: float | None = None
+    note: str | None = None
+
+
+class RunView(_Doc):
+    """What a panel shows of one run beside its requests.
+
+    They travel on their own: streamed text must not send their arguments again and again.
+    """
+
+    run_id: str
+    title: str = Field(description="The agent; empty for a verb, which shows its cards alone.")
+    state: str
+    items: list[Annotated[TextItem | CallItem, Field(discriminator="kind")]]
+    cancellable: bool
+    paused: bool
+    seconds: float | None
+    finish_reason: str | None
+
+
+class InboxView(_Doc):
+    """What an inbox shows beside its requests."""
+
+    store: str
+
+
+page_message: TypeAdapter[Hello | Ping | Decide | Cancel | Focus] = TypeAdapter(PageMessage)
+kernel_message: TypeAdapter[Ack | Failure] = TypeAdapter(KernelMessage)
+
+EXPORTED: tuple[type[BaseModel], ...] = (RequestView, RunView, InboxView)
+"""The views: what stands in a widget's `view`."""

@@ -1,0 +1,80 @@
+"""The notebook's surface: one panel per run, shown where the run was started."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from . import deskport
+from .panel import RunPanel
+
+__all__ = ["WidgetSurface"]
+
+Context = Callable[[], AbstractContextManager[Any]]
+
+
+def _nothing() -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
+class WidgetSurface:
+    """`surface.Surface` made of widgets. What knows the kernel is handed in by the notebook room.
+
+    Parameters
+    ----------
+    can_ask
+        Whether a person can be reached here now.
+    origin
+        ``{"notebook", "kernel", "host", "user"}`` as far as known.
+    waiting
+        A context that keeps the person's messages flowing.
+    output_to
+        Called where a run starts; returns the context in which its output is shown in that cell.
+    quiet
+        Called with each new widget, once it has its comm.
+    """
+
+    def __init__(
+        self,
+        *,
+        can_ask: Callable[[], bool],
+        origin: Callable[[], dict[str, Any]],
+        waiting: Context = _nothing,
+        output_to: Callable[[], Context] = lambda: _nothing,
+        quiet: Callable[[Any], None] = lambda _widget: None,
+    ) -> None:
+        self._can_ask = can_ask
+        self._origin = origin
+        self._waiting = waiting
+        self._output_to = output_to
+        self._quiet = quiet
+        self._panels: weakref.WeakValueDictionary[str, RunPanel] = weakref.WeakValueDictionary()
+
+    def can_ask(self) -> bool:
+        """Whether a person can be reached here now; False means headless."""
+        return self._can_ask()
+
+    def waiting(self) -> AbstractContextManager[Any]:
+        """Keep the person's messages flowing while the caller awaits."""
+        return self._waiting()
+
+    def origin(self) -> dict[str, Any]:
+        """Where we are, as far as known."""
+        return self._origin()
+
+    def run_started(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunPanel:
+        """Open the run's one output, or find the one it already has here."""
+        panel = self._panels.get(run_id)
+        if panel is None:
+            output = self._output_to()
+            panel = RunPanel(
+                run_id=run_id, title=title, desk=deskport.desk_of(store), cancel=cancel
+            )
+            self._quiet(panel)
+            self._panels[run_id] = panel
+            panel.show_in(output)
+        return panel

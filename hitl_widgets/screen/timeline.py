@@ -1,0 +1,129 @@
+"""From chunks to the timeline of a panel: text and tool calls in the order they came."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ..events import Chunk
+from ..request import Request
+from .messages import CallItem, CallStatus, TextItem
+
+_ENDS: dict[str, CallStatus] = {
+    "tool-result": "done",
+    "tool-error": "failed",
+    "tool-output-denied": "declined",
+}
+_STATES: dict[str, CallStatus] = {
+    "pending": "waiting",
+    "approved": "running",
+    "answered": "running",
+    "executing": "running",
+    "parked": "waiting",
+    "done": "done",
+    "failed": "failed",
+    "declined": "declined",
+    "expired": "declined",
+    "withdrawn": "declined",
+    "blocked": "declined",
+    "responded": "done",
+    "outcome_unknown": "unknown",
+}
+
+
+class Timeline:
+    """What happened so far. Not thread-safe: its owner sees to that."""
+
+    def __init__(self) -> None:
+        self.items: list[TextItem | CallItem] = []
+        self.finish_reason: str | None = None
+        self._calls: dict[str, int] = {}
+        self._started: dict[str, float] = {}
+
+    def add(self, chunk: Chunk) -> bool:
+        """Take in a chunk; whether anything changed."""
+        p = chunk.payload
+        match chunk.type:
+            case "text-delta":
+                self._text(str(p.text), list(chunk.agent_path))
+            case "error":
+                self._text(str(getattr(p, "error", "")), list(chunk.agent_path))
+            case "tool-call":
+                allowed = getattr(p, "evaluated_permission", None) == "allow"
+                self._call(chunk, "running" if allowed else "waiting")
+            case "tool-call-approval" | "tool-call-suspended":
+                self._call(chunk, "waiting")
+            case "tool-progress":
+                self._progress(p)
+            case "tool-result" | "tool-error" | "tool-output-denied":
+                self._end(p, _ENDS[chunk.type])
+            case "finish":
+                self.finish_reason = str(p.finish_reason)
+            case _:
+                return False
+        return True
+
+    def request(self, request: Request) -> None:
+        """Take in a request's state: it may have changed without a chunk here."""
+        status = _STATES.get(request.state)
+        if status is None:
+            return
+        if request.tool_call_id not in self._calls:
+            self._put(request.tool_call_id, request.tool_name, list(request.agent_path), status)
+        else:
+            self._change(request.tool_call_id, status=status)
+
+    @property
+    def text(self) -> str:
+        """What the root said, joined."""
+        return "".join(i.text for i in self.items if isinstance(i, TextItem))
+
+    @property
+    def calls(self) -> tuple[tuple[str, str], ...]:
+        """Name and status of every call."""
+        return tuple((i.tool, i.status) for i in self.items if isinstance(i, CallItem))
+
+    def _text(self, text: str, agent_path: list[str]) -> None:
+        last = self.items[-1] if self.items else None
+        if isinstance(last, TextItem) and last.agent_path == agent_path:
+            self.items[-1] = last.model_copy(update={"text": last.text + text})
+        elif text:
+            self.items.append(TextItem(kind="text", text=text, agent_path=agent_path))
+
+    def _call(self, chunk: Chunk, status: CallStatus) -> None:
+        p = chunk.payload
+        if p.tool_call_id in self._calls:
+            self._change(p.tool_call_id, status=status)
+        else:
+            self._put(p.tool_call_id, p.tool_name, list(chunk.agent_path), status)
+
+    def _put(self, id_: str, tool: str, agent_path: list[str], status: CallStatus) -> None:
+        self._calls[id_] = len(self.items)
+        self._started[id_] = time.monotonic()
+        item = CallItem(kind="call", id=id_, tool=tool, status=status, agent_path=agent_path)
+        self.items.append(item)
+
+    def _progress(self, payload: Any) -> None:
+        self._change(
+            payload.tool_call_id,
+            status="running",
+            progress=getattr(payload, "fraction", None),
+            note=getattr(payload, "message", None),
+        )
+
+    def _end(self, payload: Any, status: CallStatus) -> None:
+        began = self._started.get(payload.tool_call_id)
+        seconds = None if began is None else round(time.monotonic() - began, 1)
+        self._change(payload.tool_call_id, status=status, seconds=seconds, progress=None)
+
+    def _change(self, id_: str, **update: Any) -> None:
+        at = self._calls.get(id_)
+        if at is None:
+            return
+        if update.get("status") == "running" and self._was_waiting(at):
+            self._started[id_] = time.monotonic()  # a person's time is not the tool's
+        self.items[at] = self.items[at].model_copy(update=update)
+
+    def _was_waiting(self, at: int) -> bool:
+        item = self.items[at]
+        return isinstance(item, CallItem) and item.status == "waiting"

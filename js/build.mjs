@@ -1,0 +1,78 @@
+// Build the one bundle that the hub widget carries, and the notices of what is inside it.
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const staticDir = join(here, "..", "hitl_widgets", "screen", "static");
+
+/** Style sheets are imported as minified text: the bundle adopts them itself, per root. */
+export const cssText = {
+  name: "css-text",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), {
+        loader: "css",
+        minify: true,
+        target: "chrome111",
+      });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
+
+export const options = {
+  absWorkingDir: here,
+  entryPoints: ["src/main.tsx"],
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  minify: true,
+  charset: "utf8",
+  legalComments: "none",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  plugins: [cssText],
+};
+
+/** The license text of every package that ends up in the bundle, in a fixed order. */
+async function notices(inputs) {
+  const packages = new Set();
+  for (const path of inputs) {
+    const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path.split(sep).join("/"));
+    if (match) packages.add(match[1]);
+  }
+  const parts = ["Third-party code in hub.js, with its licenses.\n"];
+  for (const name of [...packages].sort()) {
+    const folder = join(here, "node_modules", name);
+    const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const text = await licenseText(folder);
+    parts.push(`${"=".repeat(78)}\n${name} ${version} (${license})\n\n${text.trim()}\n`);
+  }
+  return parts.join("\n");
+}
+
+async function licenseText(folder) {
+  for (const name of ["LICENSE", "LICENSE.md", "LICENSE.txt", "license"]) {
+    try {
+      return await readFile(join(folder, name), "utf8");
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }
+  }
+  throw new Error(`${folder} has no license file: its notice can not be kept.`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const result = await build({
+    ...options,
+    outfile: join(staticDir, "hub.js"),
+    metafile: true,
+    logLevel: "warning",
+  });
+  await writeFile(
+    join(staticDir, "NOTICES.txt"),
+    await notices(Object.keys(result.metafile.inputs)),
+  );
+}

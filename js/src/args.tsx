@@ -1,0 +1,309 @@
+// The arguments of a call, shown so that nothing is cut or closed without saying so.
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Gate } from "./gate";
+import { highlight } from "./highlight";
+import { inline, type Node, step } from "./json";
+import { hasHidden, lookAlikes } from "./reveal";
+import { Revealed } from "./text";
+import { useUi } from "./ui";
+import { number } from "./words";
+
+/** Longer texts are cut, and say so. */
+export const CUT = 2000;
+/** A nested value that fits in one line of so many characters is shown in that line. */
+const LINE = 72;
+/** More entries than this are folded, and say so. */
+const FOLD = 50;
+
+interface Shown {
+  gate: Gate;
+  secrets: Record<string, string>;
+}
+
+const ShownContext = createContext<Shown | null>(null);
+
+function useShown(): Shown {
+  const shown = useContext(ShownContext);
+  if (!shown) throw new Error("hitl-widgets: a value outside of its card");
+  return shown;
+}
+
+export function Args({ args, gate, secrets }: Shown & { args: Node }) {
+  const { say } = useUi();
+  const entries: [string, Node][] = args.kind === "object" ? args.entries : [["", args]];
+  if (entries.length === 0) return <p class="none">{say("args.none")}</p>;
+  return (
+    <ShownContext.Provider value={{ gate, secrets }}>
+      <div class="args">
+        <Entries entries={entries} pointer="" label={say("args.root")} typed />
+      </div>
+    </ShownContext.Provider>
+  );
+}
+
+interface EntriesProps {
+  entries: [string, Node][];
+  pointer: string;
+  label: string;
+  typed?: boolean;
+}
+
+function Entries({ entries, pointer, label, typed = false }: EntriesProps) {
+  const { say, locale } = useUi();
+  const { gate } = useShown();
+  const folded = entries.length > FOLD;
+  const part = `${pointer}#all`;
+  const [all, setAll] = useState(!folded || gate.was(part, "open"));
+  const need = folded && !all;
+  useEffect(() => {
+    if (need) gate.need(part, label, "open");
+  }, [need, gate, part, label]);
+  const rows = all ? entries : entries.slice(0, FOLD);
+  const list = (
+    <dl class={typed ? "rows typed" : "rows"}>
+      {rows.map(([key, node]) => (
+        <Row key={key} name={key} node={node} pointer={step(pointer, key)} typed={typed} />
+      ))}
+    </dl>
+  );
+  if (!folded) return list;
+  return (
+    <>
+      <ScrollBlock id={part} label={label} on={all}>
+        {list}
+      </ScrollBlock>
+      {need && (
+        <p class="cut">
+          {say("args.more", { n: number(entries.length - FOLD, locale) })}
+          {" · "}
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              setAll(true);
+              gate.reached(part, "open");
+            }}
+          >
+            {say("button.showAll")}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Row({
+  name,
+  node,
+  pointer,
+  typed,
+}: {
+  name: string;
+  node: Node;
+  pointer: string;
+  typed: boolean;
+}) {
+  const { say } = useUi();
+  const { secrets } = useShown();
+  const secret = pointer in secrets;
+  const type = secret ? "secret" : node.kind;
+  return (
+    <>
+      <dt>
+        <Revealed text={name} />
+      </dt>
+      {typed && <dd class="type">{say(`type.${type}`)}</dd>}
+      <dd class="value">
+        {secret ? <span>••••</span> : <Value node={node} pointer={pointer} name={name} />}
+      </dd>
+      <Flags texts={node.kind === "str" && !secret ? [name, node.value] : [name]} />
+    </>
+  );
+}
+
+/** Lines in words under a value that is not what it seems. */
+function Flags({ texts }: { texts: string[] }) {
+  const { say } = useUi();
+  const whole = texts.join("\n");
+  const alike = useMemo(() => lookAlikes(whole), [whole]);
+  const hidden = useMemo(() => hasHidden(whole), [whole]);
+  if (alike.length === 0 && !hidden) return null;
+  return (
+    <dd class="flags">
+      {alike.length > 0 && <p>{say("mark.lookalike", { chars: alike.join(", ") })}</p>}
+      {hidden && <p>{say("mark.hidden")}</p>}
+    </dd>
+  );
+}
+
+interface ValueProps {
+  node: Node;
+  pointer: string;
+  name: string;
+}
+
+function Value({ node, pointer, name }: ValueProps) {
+  switch (node.kind) {
+    case "str":
+      return <Text text={node.value} pointer={pointer} name={name} />;
+    case "object":
+    case "list":
+      return <Nested node={node} pointer={pointer} name={name} />;
+    default:
+      return <span class={`t-${node.kind}`}>{node.text}</span>;
+  }
+}
+
+function Nested({
+  node,
+  pointer,
+  name,
+}: ValueProps & { node: Node & { kind: "object" | "list" } }) {
+  const { say, locale } = useUi();
+  const { gate, secrets } = useShown();
+  const entries: [string, Node][] =
+    node.kind === "object" ? node.entries : node.items.map((item, i) => [String(i), item]);
+  const hides = Object.keys(secrets).some((secret) => secret.startsWith(`${pointer}/`));
+  const line = hides ? null : oneLine(node, entries);
+  const [open, setOpen] = useState(gate.was(pointer, "open"));
+  const need = line === null && !open && entries.length > 0;
+  useEffect(() => {
+    if (need) gate.need(pointer, name, "open");
+  }, [need, gate, pointer, name]);
+  if (entries.length === 0) return <span>{node.kind === "object" ? "{}" : "[]"}</span>;
+  const count = say(`args.count.${node.kind}`, { n: number(entries.length, locale) });
+  const toggle = () => {
+    setOpen(!open);
+    gate.reached(pointer, "open");
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="twist"
+        aria-expanded={open}
+        aria-label={say(open ? "args.close" : "args.open", { name })}
+        onClick={toggle}
+      >
+        <span aria-hidden="true">{open ? "▾" : "▸"}</span>
+      </button>
+      {open || line === null ? <span class="count">{count}</span> : line}
+      {open && (
+        <div class="tree">
+          <Entries entries={entries} pointer={pointer} label={name} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** A small flat value in its line, coloured; null if it does not fit. */
+function oneLine(node: Node & { kind: "object" | "list" }, entries: [string, Node][]) {
+  const flat = entries.every(
+    ([key, v]) =>
+      v.kind !== "object" &&
+      v.kind !== "list" &&
+      !suspicious(key) &&
+      !(v.kind === "str" && suspicious(v.value)),
+  );
+  if (!flat || inline(node).length > LINE) return null;
+  return (
+    <span>
+      {entries.map(([key, value], i) => (
+        <span key={key}>
+          {i > 0 && ", "}
+          {node.kind === "object" && (
+            <>
+              <span class="t-key">{key}</span>
+              {": "}
+            </>
+          )}
+          <span class={`t-${value.kind}`}>{inline(value)}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+const suspicious = (text: string): boolean =>
+  hasHidden(text) || text.includes("\n") || lookAlikes(text).length > 0;
+
+function Text({ text, pointer, name }: { text: string; pointer: string; name: string }) {
+  const { say, locale } = useUi();
+  const { gate } = useShown();
+  const [all, setAll] = useState(gate.was(pointer, "open"));
+  const cut = text.length > CUT && !all;
+  useEffect(() => {
+    if (cut) gate.need(pointer, name, "open");
+  }, [cut, gate, pointer, name]);
+  if (text === "") return <span class="empty">{say("args.empty")}</span>;
+  const long = text.length > 120 || text.includes("\n");
+  if (!long) {
+    return (
+      <span class="t-str">
+        {'"'}
+        <Revealed text={text} />
+        {'"'}
+      </span>
+    );
+  }
+  const shown = cut ? text.slice(0, CUT) : text;
+  return (
+    <>
+      <ScrollBlock id={pointer} label={name} on={!cut}>
+        <pre>{highlight(shown, name) ?? <Revealed text={shown} />}</pre>
+      </ScrollBlock>
+      {cut && (
+        <p class="cut">
+          {say("args.cut", { shown: number(CUT, locale), all: number(text.length, locale) })}
+          {" · "}
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              setAll(true);
+              gate.reached(pointer, "open");
+            }}
+          >
+            {say("button.showAll")}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface ScrollProps {
+  id: string;
+  label: string;
+  /** Whether all of it is inside, so that its end is the end. */
+  on: boolean;
+  children: preact.ComponentChildren;
+}
+
+/** A block that scrolls; its end must be reached if it does. */
+function ScrollBlock({ id, label, on, children }: ScrollProps) {
+  const ref = useRef<HTMLDivElement>(null);
+  const { gate } = useShown();
+  const look = () => {
+    const block = ref.current;
+    if (!block || !on || block.clientHeight === 0) return;
+    if (block.scrollTop + block.clientHeight >= block.scrollHeight - 4) gate.reached(id, "scroll");
+    else gate.need(id, label, "scroll");
+  };
+  useLayoutEffect(look);
+  useEffect(() => {
+    const block = ref.current;
+    if (!block) return;
+    const observer = new ResizeObserver(look);
+    observer.observe(block);
+    return () => observer.disconnect();
+  });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="scroll" ref={ref} tabIndex={0} aria-label={label} onScroll={look}>
+      {children}
+    </section>
+  );
+}

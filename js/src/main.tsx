@@ -1,0 +1,83 @@
+// The bundle's two doors: `initialize` for the hub, whose exports draw every card's view.
+import { render } from "preact";
+import { Card } from "./card";
+import type { RequestView, RunView } from "./generated/messages";
+import { Inbox } from "./inbox";
+import { freshId, type Model, Port, pageId } from "./model";
+import { Panel } from "./panel";
+import { adoptStyles } from "./styles";
+import { UiContext } from "./ui";
+import { language } from "./words";
+
+export interface MountProps {
+  model: Model;
+  el: HTMLElement;
+}
+
+function initialize({ model }: { model: Model }) {
+  // Never awaited: a hub that waits for the kernel here is deaf for ever.
+  const { locale } = language(model.get("locale"));
+  model.send({ type: "hello", id: freshId(), page: pageId, locale });
+  return { mount: (props: MountProps) => mount(props, model) };
+}
+
+/** Draw a widget's view into `el` and keep it true; returns what takes it away. */
+export function mount({ model, el }: MountProps, hub: Pick<Model, "get">): () => void {
+  const port = new Port(model);
+  const root = document.createElement("div");
+  root.className = "hitl-root";
+  el.replaceChildren(root);
+  adoptStyles(root);
+  const draw = () => {
+    const ui = { ...language(hub.get("locale")), port };
+    root.lang = ui.locale;
+    render(<UiContext.Provider value={ui}>{content(model)}</UiContext.Provider>, root);
+  };
+  const events = ["change:view", "change:requests"];
+  for (const event of events) model.on(event, draw);
+  guardKeys(root);
+  reportFocus(root, port, model);
+  draw();
+  return () => {
+    for (const event of events) model.off(event, draw);
+    port.close();
+    render(null, root);
+  };
+}
+
+function content(model: Model) {
+  const requests = () => model.get("requests") as RequestView[];
+  switch (model.get("shows")) {
+    case "panel":
+      return <Panel run={model.get("view") as RunView} requests={requests()} />;
+    case "inbox":
+      return <Inbox requests={requests()} />;
+    default:
+      return <Card view={model.get("view") as RequestView} />;
+  }
+}
+
+/** Keys stay in the card: Shift+Enter must not run the cell, `dd` must not delete it. */
+function guardKeys(root: HTMLElement): void {
+  root.dataset.lmSuppressShortcuts = "true";
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") event.stopPropagation();
+  });
+}
+
+/** A panel is swapped for its record only when no one is at work in it. */
+function reportFocus(root: HTMLElement, port: Port, model: Model): void {
+  if (model.get("shows") !== "panel") return;
+  let inside = false;
+  const report = (now: boolean) => {
+    if (now === inside) return;
+    inside = now;
+    port.ask({ type: "focus", inside }, () => {});
+  };
+  root.addEventListener("focusin", () => report(true));
+  root.addEventListener("focusout", (event) => {
+    if (!root.contains(event.relatedTarget as globalThis.Node | null)) report(false);
+  });
+}
+
+export default { initialize };

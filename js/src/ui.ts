@@ -1,0 +1,39 @@
+// What every component needs, handed down by context.
+import { createContext } from "preact";
+import { useContext, useEffect, useReducer } from "preact/hooks";
+import type { Port } from "./model";
+import type { Language } from "./words";
+
+export interface Ui extends Language {
+  port: Port;
+}
+
+export const UiContext = createContext<Ui | null>(null);
+
+export function useUi(): Ui {
+  const ui = useContext(UiContext);
+  if (!ui) throw new Error("hitl-widgets: a component outside of its root");
+  return ui;
+}
+
+/** A function that draws the component again. */
+export function useRedraw(): () => void {
+  return useReducer((n: number) => n + 1, 0)[1] as () => void;
+}
+
+/** Draw again as time goes by: every second at first, then less often. */
+export function useClock(since: string, on: boolean): number {
+  const redraw = useRedraw();
+  const age = Date.now() - Date.parse(since);
+  const every = age < 100_000 ? 1000 : 30_000;
+  useEffect(() => {
+    if (!on) return;
+    const timer = setInterval(redraw, every);
+    return () => clearInterval(timer);
+  }, [on, every, redraw]);
+  return Date.now();
+}
+
+let ids = 0;
+/** An id for aria references, unique on the page. */
+export const freshElementId = (what: string): string => `hitl-${what}-${++ids}`;

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+
+// Debian's browser where it is; elsewhere the one that Playwright installed.
+const chromium = process.env.HITL_CHROMIUM ?? "/usr/bin/chromium";
+
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  plugins: [
+    {
+      // The same as in build.mjs: a style sheet is text.
+      name: "css-text",
+      enforce: "pre",
+      resolveId: (id, importer) =>
+        id.endsWith(".css") && importer
+          ? `\0text:${new URL(id, `file://${importer}`).pathname}.txt`
+          : null,
+      async load(id) {
+        if (!id.startsWith("\0text:")) return null;
+        const { readFile } = await import("node:fs/promises");
+        const text = await readFile(id.slice(6, -4), "utf8");
+        return `export default ${JSON.stringify(text)}`;
+      },
+    },
+  ],
+  server: { fs: { allow: [".."] } },
+  test: {
+    include: ["tests/**/*.test.{ts,tsx}"],
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      viewport: { width: 900, height: 1200 },
+      provider: playwright({
+        launchOptions: {
+          args: ["--no-sandbox", "--disable-dev-shm-usage"],
+          ...(existsSync(chromium) ? { executablePath: chromium } : {}),
+        },
+      }),
+      instances: [{ browser: "chromium" }],
+    },
+  },
+});
