@@ -9,9 +9,9 @@ before it has seen one: the widget's trait sync stays dead.
 
 What callers must know:
 
-- *Threads.* With subshells (ipykernel >= 7 under JupyterLab) a widget's callback may run on a
-  thread named ``subshell-…``, and on 7.4 it flips from one message to the next. A callback hands
-  over to the waiting loop with ``loop.call_soon_threadsafe(...)`` and nothing else.
+- *Threads.* With subshells (ipykernel >= 7 under JupyterLab) a widget's callback runs on a thread
+  named ``subshell-…``; on 7.4 without `quiet_comm` it flips from one message to the next. A
+  callback hands over to the waiting loop with ``loop.call_soon_threadsafe(...)``, nothing else.
 - *When to enter.* Before the widget is displayed, and as long as somebody waits for it, in the
   background too: a message that reached the kernel's queue earlier stays there until the cell
   ends.
@@ -111,10 +111,15 @@ def _main_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def quiet_comm(widget: Any) -> None:
-    """Stop a widget's messages from firing IPython's ``pre_execute`` and ``post_execute``.
+    """Keep a widget's messages from disturbing the cell that waits, and each other.
 
-    With ``%matplotlib inline`` those events flush and close every open figure: a click during a
-    wait would take a half-built figure out of the cell. Call it once the widget has its comm.
+    They no longer fire IPython's ``pre_execute`` and ``post_execute``: with ``%matplotlib inline``
+    those events flush and close every open figure, and a click during a wait would take a
+    half-built figure out of the cell. And they stay where the page sent them: ipykernel 7.4 moves
+    a widget's messages to the thread that last published on its comm, so that two of them sent
+    to a subshell can run on two threads at once and overtake each other.
+
+    Call it once the widget has its comm, before it is displayed.
 
     Parameters
     ----------
@@ -131,6 +136,12 @@ def quiet_comm(widget: Any) -> None:
             callback(message)
 
     comm.handle_msg = handle_msg
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = _where_the_page_sent_it  # noqa: SLF001
+
+
+def _where_the_page_sent_it(_data: Any, subshell_id: str | None) -> str | None:
+    return subshell_id
 
 
 def current_parent() -> KernelMessage | None:

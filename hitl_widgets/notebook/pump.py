@@ -1,9 +1,12 @@
 """The pump: one hook in front of ipykernel's own receiver of shell messages.
 
-Inside of `kernel`, whose `waiting` says when to use it and what callers must know. While the shell
-is busy, the hook handles widget messages (and the two requests that a reloaded page asks first) at
-once, with their ``busy`` and ``idle``. Everything else goes the kernel's own way, so queued cells
-keep their order; nothing is replayed.
+Inside of `kernel`, whose `waiting` says when to use it and what callers must know. The hook handles
+widget messages (and the two requests that a reloaded page asks first) at once, in the order in
+which they come, with their ``busy`` and ``idle``. Everything else goes the kernel's own way, so
+queued cells keep their order; nothing is replayed.
+
+It does so while the shell is idle too. A message left to the kernel then could queue up behind a
+cell that is about to start, and be overtaken by the next one.
 
 Every private attribute that is used is named in a shell's `needs` and looked for first: an
 ipykernel that lacks one has no pump.
@@ -15,6 +18,7 @@ import asyncio
 import contextlib
 import contextvars
 import functools
+import inspect
 import logging
 import sys
 from collections.abc import Callable, Generator
@@ -49,6 +53,8 @@ class Shell:
         "get_parent",
         "_parent_ident",
         "_publish_status",
+        "pre_handler_hook",
+        "post_handler_hook",
     )
 
     def __init__(self, kernel: Any, stream: Any) -> None:
@@ -171,7 +177,7 @@ class _Hook:
         self.kernels_own: Callable[[list[Any]], Any] = shell.stream._recv_callback  # noqa: SLF001
 
     def __call__(self, frames: list[Any]) -> Any:
-        if self.live and self.shell.busy():
+        if self.live:
             msg_type = self._type_of(frames)
             if msg_type in COMM_MESSAGES:
                 # A copied context: the parent set for this message must not leak into the stream.
@@ -208,9 +214,7 @@ class _Hook:
         cell = self.shell.running()
         kernel.set_parent(identities, message, channel="shell")
         try:
-            with self._busy_then_idle(message, cell[1]):
-                # The kernel's pre- and post-handler hooks stay out: they would take the SIGINT
-                # handler away from the waiting cell.
+            with self._busy_then_idle(message, cell[1]), self._interruptible():
                 self._handler(message)(self.shell.replies(), identities, message)
                 for stream in (sys.stdout, sys.stderr):
                     stream.flush()
@@ -218,17 +222,31 @@ class _Hook:
             kernel.set_parent(*cell, channel="shell")
 
     async def _answer(self, frames: list[Any]) -> None:
-        # These handlers are coroutines; they answer their `message` and need no parent set, which
-        # must not be set across an await.
+        # These handlers may be coroutines. They answer the `message` they are given and need no
+        # parent set, which must not be set across an await.
         opened = self._open(frames)
         if opened is None:
             return
         identities, message = opened
         with self._busy_then_idle(message, self.shell.running()[1]):
-            await self._handler(message)(self.shell.replies(), identities, message)
+            result = self._handler(message)(self.shell.replies(), identities, message)
+            if inspect.isawaitable(result):
+                await result
 
     def _handler(self, message: KernelMessage) -> Callable[..., Any]:
         return self.shell.kernel.shell_handlers[message["header"]["msg_type"]]
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Generator[None]:
+        """Let Interrupt reach a slow callback, as the kernel does, unless it is a cell's."""
+        if self.shell.busy():
+            yield  # the waiting cell's own SIGINT handler must stay
+            return
+        self.shell.kernel.pre_handler_hook()
+        try:
+            yield
+        finally:
+            self.shell.kernel.post_handler_hook()
 
     @contextlib.contextmanager
     def _busy_then_idle(self, message: KernelMessage, cell: KernelMessage) -> Generator[None]:
@@ -239,6 +257,8 @@ class _Hook:
             yield
         except Exception:
             _logger.exception("The handler of a %s failed.", message["header"]["msg_type"])
+        except KeyboardInterrupt:
+            _logger.warning("The handler of a %s was interrupted.", message["header"]["msg_type"])
         finally:
             publish("idle", "shell", parent=message)
             if cell and self.shell.busy():

@@ -13,7 +13,7 @@ from IPython.display import display
 
 from hitl_widgets.notebook.kernel import quiet_comm, waiting
 
-__all__ = ["Card", "ask", "cards", "display", "hooked", "main_stream"]
+__all__ = ["UNTOUCHED", "Card", "ask", "cards", "display", "hooked", "main_stream"]
 
 
 class Card(anywidget.AnyWidget):

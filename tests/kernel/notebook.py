@@ -176,7 +176,7 @@ class Notebook:
         message = self.client.session.msg(msg_type, content, metadata=metadata)
         if subshell:
             message["header"]["subshell_id"] = subshell
-        self.client.shell_channel.send(message)
+        self._send(self.client.shell_channel, message)
         return message["header"]["msg_id"]
 
     async def reply_to(self, msg_id: str, *, within: float = PATIENCE_SECONDS) -> Message:
@@ -184,6 +184,11 @@ class Notebook:
             return next((m for m in self.replies if m["parent_header"]["msg_id"] == msg_id), None)
 
         return await self.until(look, f"reply to {msg_id}", within=within)
+
+    def _send(self, channel: Any, message: Message) -> None:
+        # The channel's own `send` goes round the asyncio socket. If a message arrives just then,
+        # the socket never tells the reader that waits for it.
+        channel.socket.send_multipart(self.client.session.serialize(message))
 
     def replied(self, msg_id: str) -> bool:
         return any(m["parent_header"]["msg_id"] == msg_id for m in self.replies)
@@ -216,7 +221,7 @@ class Notebook:
 
     async def control(self, msg_type: str) -> Message:
         message = self.client.session.msg(msg_type, {})
-        self.client.control_channel.send(message)
+        self._send(self.client.control_channel, message)
         return (await self.reply_to(message["header"]["msg_id"]))["content"]
 
     async def subshell(self) -> str:

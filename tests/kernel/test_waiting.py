@@ -64,6 +64,38 @@ class TestClick:
         notebook.click(back, "now", subshell=subshell)
         assert "now" in await cell.ok()
 
+    async def test_is_not_caught_between_a_cell_that_comes_and_one_that_goes(
+        self, notebook: Notebook
+    ) -> None:
+        """Sent right behind a cell: the kernel would queue it until that cell ends."""
+        for attempt in range(10):
+            name = f"between {attempt}"
+            started = notebook.execute(f"background = asyncio.create_task(ask('{name}'))")
+            card = await started.card(name)
+            await started.ok()
+            cells = [notebook.execute("0"), notebook.execute("print(await background)")]
+            notebook.click(card, "yes")
+            await cells[0].ok()
+            assert "yes" in await cells[1].ok()
+
+    async def test_of_many_is_handled_in_the_order_of_sending(
+        self, notebook: Notebook, subshell: str
+    ) -> None:
+        """Whether the kernel is idle, about to start a cell, or in one that waits."""
+        started = notebook.execute("background = asyncio.create_task(ask('burst'))")
+        card = await started.card("burst")
+        await started.ok()
+        await notebook.run(
+            "values = []; cards['burst'].observe(lambda change: values.append(change.new), 'value')"
+        )
+        for value in range(1, 21):
+            if value == 10:
+                cell = notebook.execute("await background")
+            notebook.set_trait(card, value, subshell=subshell)
+        notebook.click(card, "end", subshell=subshell)
+        await cell.ok()
+        assert await notebook.run("print(values)") == f"{list(range(1, 21))}\n"
+
     async def test_with_a_forged_signature_is_refused(self, notebook: Notebook) -> None:
         """The pump checks what the kernel checks: the signature of every message it handles."""
         cell = notebook.execute("print('got', await ask('forged'))")
@@ -105,6 +137,23 @@ class TestStates:
         notebook.click(card, "done")
         await cell.ok()
         assert notebook.last_state() == "idle"
+
+    async def test_the_kernel_is_shown_busy_for_the_cell_after_a_subshell_spoke(
+        self, notebook: Notebook, subshell: str
+    ) -> None:
+        """ipykernel 7 keeps one "last parent" for all threads: a subshell's is not the cell's."""
+        cell = notebook.execute("print(await asyncio.gather(ask('sub'), ask('main')))")
+        sub, main = await cell.card("sub"), await cell.card("main")
+        for value in (1, 2):
+            await notebook.handled(notebook.set_trait(sub, value, subshell=subshell))
+        await notebook.handled(notebook.set_trait(main, 1))
+        await notebook.until(
+            lambda: notebook.states(cell.msg_id)[1:] and notebook.last_state() == "busy",
+            "busy again for the cell",
+        )
+        notebook.click(sub, "a", subshell=subshell)
+        notebook.click(main, "b")
+        assert "['a', 'b']" in await cell.ok()
 
     async def test_an_idle_kernel_is_not_shown_busy_by_a_click(
         self, notebook: Notebook, subshell: str
@@ -248,27 +297,49 @@ class TestInterrupt:
         await notebook.handled(notebook.click(card, "later"))
         assert await notebook.run("print(cards['interrupted'].clicks)") == "['later']\n"
 
+    async def test_ends_a_slow_callback_of_an_idle_kernel(self, notebook: Notebook) -> None:
+        """A background run holds the pump for hours: other widgets stay interruptible."""
+        started = notebook.execute(
+            "import time\n"
+            "def slow(change):\n"
+            "    print('slow starts')\n"
+            "    time.sleep(60)\n"
+            "background = asyncio.create_task(ask('hours'))"
+        )
+        card = await started.card("hours")
+        await started.ok()
+        await notebook.run("cards['hours'].observe(slow, 'value')")
+        sent = notebook.set_trait(card, 1)
+        await notebook.until(lambda: "slow starts" in notebook.printed_for(sent), "slow start")
+        await notebook.manager.interrupt_kernel()
+        await notebook.handled(sent)
+        notebook.click(card, "done")
+        assert await notebook.run("print(await background)") == "done\n"
+
 
 class TestQuietComm:
-    WITNESS = (
-        "fired = []\n"
-        "count = lambda *_: fired.append(1)\n"
-        "get_ipython().events.register('post_execute', count)\n"
-        "try: await ask('events', quiet={quiet})\n"
-        "finally: get_ipython().events.unregister('post_execute', count)\n"
-        "print('fired', len(fired))"
-    )
+    """matplotlib's inline backend closes every open figure on post_execute."""
 
-    async def test_a_click_does_not_fire_post_execute(
+    @staticmethod
+    async def fires(notebook: Notebook, subshell: str, *, quiet: bool) -> bool:
+        cell = notebook.execute(
+            "fired = []\n"
+            "count = lambda *_: fired.append(1)\n"
+            "get_ipython().events.register('post_execute', count)\n"
+            f"try: await ask('events', quiet={quiet})\n"
+            "finally: get_ipython().events.unregister('post_execute', count)\n"
+            "print(bool(fired))"
+        )
+        card = await cell.card("events")
+        await notebook.handled(notebook.set_trait(card, 1, subshell=subshell))
+        notebook.click(card, "yes", subshell=subshell)
+        return (await cell.ok()).endswith("True\n")
+
+    async def test_a_message_does_not_fire_post_execute(
         self, notebook: Notebook, subshell: str
     ) -> None:
-        """matplotlib's inline backend closes every open figure on post_execute."""
-        cell = notebook.execute(self.WITNESS.format(quiet=True))
-        notebook.click(await cell.card("events"), "yes", subshell=subshell)
-        assert "fired 0" in await cell.ok()
+        assert not await self.fires(notebook, subshell, quiet=True)
 
-    async def test_without_it_a_click_does(self, notebook: Notebook, subshell: str) -> None:
-        """The witness sees what it must: remove `quiet_comm` once comm has stopped doing this."""
-        cell = notebook.execute(self.WITNESS.format(quiet=False))
-        notebook.click(await cell.card("events"), "yes", subshell=subshell)
-        assert "fired 1" in await cell.ok()
+    async def test_without_it_a_message_does(self, notebook: Notebook, subshell: str) -> None:
+        """The witness sees what it must. Once comm no longer does this, `quiet_comm` can go."""
+        assert await self.fires(notebook, subshell, quiet=False)
