@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import AlreadyDecided, HitlError, RequestNotFound, StoreError
-from ..request import ARROWS, Request, State, to_doc
+from hitl_widgets.errors import AlreadyDecided, HitlError, RequestNotFound, StoreError
+from hitl_widgets.request import ARROWS, Request, State, to_doc
+
 from . import audit
 from .connection import Tx
 from .rows import REQUEST_COLUMNS, dumps, request_values, to_request
@@ -34,7 +35,7 @@ def of_call(tx: Tx, call_id: str, *states: State) -> list[Request]:
     """Requests about a call in any of `states`, in order of opening."""
     marks = ", ".join("?" * len(states))
     rows = tx.rows(
-        f"SELECT * FROM requests WHERE tool_call_id = ? AND state IN ({marks}) ORDER BY seq",  # noqa: S608
+        f"SELECT * FROM requests WHERE tool_call_id = ? AND state IN ({marks}) ORDER BY seq",
         (call_id, *states),
     )
     return [to_request(row) for row in rows]
@@ -46,7 +47,7 @@ def insert(tx: Tx, request: Request, kind: str = "opened", why: str | None = Non
     names = ", ".join(values)
     marks = ", ".join("?" * len(values))
     tx.rows(
-        f"INSERT INTO requests({names}) VALUES({marks})",  # noqa: S608
+        f"INSERT INTO requests({names}) VALUES({marks})",
         tuple(values.values()),
     )
     doc = {**told(request), "args": request.args, "suspend_payload": request.suspend_payload}
@@ -85,7 +86,7 @@ def shift(
     names = ", ".join(f"{name} = ?" for name in columns)
     marks = ", ".join("?" * len(arrow.sources))
     changed = tx.change(
-        f"UPDATE requests SET {names}, doc = ? WHERE id = ? AND state IN ({marks})",  # noqa: S608
+        f"UPDATE requests SET {names}, doc = ? WHERE id = ? AND state IN ({marks})",
         (*columns.values(), dumps(doc), request.id, *arrow.sources),
     )
     if changed != 1:

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..request import utc
+from hitl_widgets.request import utc
+
 from .base import Event
 from .connection import Tx
 from .rows import canonical, dumps, loads
@@ -36,7 +37,7 @@ def append(
     row = (seq + 1, tx.now, kind, run_id, request_id, call_id, text)
     digest = _link(before, row)
     tx.rows(
-        f"INSERT INTO events({_COLUMNS}, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        f"INSERT INTO events({_COLUMNS}, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
         (*row, digest),
     )
     # The end is kept apart, so that events cut off the end are missed.
@@ -65,7 +66,7 @@ def read(tx: Tx, after: int, run_id: str | None, limit: int) -> list[Event]:
     """Events after `after`, oldest first."""
     where, args = ("AND run_id = ?", (run_id,)) if run_id is not None else ("", ())
     rows = tx.rows(
-        f"SELECT {_COLUMNS} FROM events WHERE seq > ? {where} ORDER BY seq LIMIT ?",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM events WHERE seq > ? {where} ORDER BY seq LIMIT ?",
         (after, *args, limit),
     )
     return [
@@ -100,7 +101,7 @@ def verify(tx: Tx) -> list[str]:
 def _all(tx: Tx) -> Iterator[tuple[Any, ...]]:
     after = 0
     while rows := tx.rows(
-        f"SELECT {_COLUMNS}, hash FROM events WHERE seq > ? ORDER BY seq LIMIT 1000",  # noqa: S608
+        f"SELECT {_COLUMNS}, hash FROM events WHERE seq > ? ORDER BY seq LIMIT 1000",
         (after,),
     ):
         yield from (tuple(row) for row in rows)

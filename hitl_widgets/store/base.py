@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from ..request import Call, Receipt, Request, Run, RunState, State
-
+from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
 
 Liveness = Literal["alive", "dead", "unknown"]
 
@@ -182,9 +181,7 @@ class Store(Protocol):
         """Keep `frames` and insert `calls` with their requests, all in one transaction (R2)."""
         ...
 
-    def end_run(
-        self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]
-    ) -> None:
+    def end_run(self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
         """End it: open requests are withdrawn, frames deleted, secrets and `data` erased (R17)."""
         ...
 

@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..errors import AlreadyDecided, LeaseLost, RequestNotFound
-from ..fingerprint import mask
-from ..request import Call, Request, State, from_row, new_id
+from hitl_widgets.errors import AlreadyDecided, LeaseLost, RequestNotFound
+from hitl_widgets.fingerprint import mask
+from hitl_widgets.request import Call, Request, State, from_row, new_id
+
 from . import arrows, audit, runs
 from .base import NewCall
 from .connection import Tx
@@ -56,9 +57,7 @@ def insert(tx: Tx, owner: str, new: NewCall) -> None:
         arrows.insert(tx, new.request)
 
 
-def finish(
-    tx: Tx, call_id: str, token: str, state: str, result: Mapping[str, Any]
-) -> None:
+def finish(tx: Tx, call_id: str, token: str, state: str, result: Mapping[str, Any]) -> None:
     """``executing``/``parked`` → `state`, by token."""
     row = row_of(tx, call_id)
     if row["token"] == token and row["state"] == state:
@@ -68,9 +67,7 @@ def finish(
     end(tx, row, state, result)
 
 
-def answer(
-    tx: Tx, call_id: str, run_token: str, state: str, result: Mapping[str, Any]
-) -> None:
+def answer(tx: Tx, call_id: str, run_token: str, state: str, result: Mapping[str, Any]) -> None:
     """End a call whose body does not run (any more)."""
     row = row_of(tx, call_id)
     runs.held(tx, row["run_id"], run_token)
@@ -238,7 +235,7 @@ def of_run(tx: Tx, run_id: str, frame: str | None) -> list[Call]:
     """Calls in the model's order: turns as they came, in each the model's own order."""
     where, args = ("AND frame = ?", (frame,)) if frame is not None else ("", ())
     rows = tx.rows(
-        f"SELECT * FROM calls WHERE run_id = ? {where} ORDER BY seq",  # noqa: S608
+        f"SELECT * FROM calls WHERE run_id = ? {where} ORDER BY seq",
         (run_id, *args),
     )
     found = [to_call(row) for row in rows]

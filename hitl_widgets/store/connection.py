@@ -1,96 +1,40 @@
-"""One guarded SQLite connection, with sqlitedict's mapping on top of it.
+"""One guarded SQLite connection: whole transactions, bounded waits, clear errors.
 
-sqlitedict 2.1.0 hands every statement to a daemon thread and waits for it without limit; a
-commit that fails kills that thread and the caller hangs for ever (its issue 108), and
-``synchronous=OFF`` is wired in (issue 149). Its one seam, `SqliteDict._new_conn`, is replaced
-here: statements run in the caller's thread, errors are raised where they happen, waits end.
+Statements run in the caller's thread, so errors are raised where they happen; an interrupt rolls
+back; a fork inherits nothing.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
-from sqlitedict import SqliteDict  # pyright: ignore[reportMissingTypeStubs]
-
-from ..errors import (
+from hitl_widgets.errors import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
-    StoreFull,
     StoreReadOnly,
     StoreTooNew,
 )
+
 from . import files, forks
 from .base import Event
+from .faults import is_busy, translated
 from .migrations import APPLICATION_ID, NEWEST, migrate
-from .rows import dumps, loads
+from .snapshots import Args, Snapshots
 
 T = TypeVar("T")
-Args = Sequence[object]
 
 _opening = threading.Lock()
 """Held while a file is made: closing its descriptor would drop the locks of a connection that
 another thread opened meanwhile (a property of POSIX locks)."""
-
-
-class Snapshots(SqliteDict):  # pyright: ignore[reportUntypedBaseClass]
-    """sqlitedict's mapping on a guarded connection: frame key → JSON document."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            database.path,
-            tablename="snapshots",
-            autocommit=False,
-            journal_mode="",
-            encode=dumps,
-            decode=lambda text: loads(text, "a snapshot"),  # pyright: ignore[reportUnknownLambdaType]
-        )
-
-    def _new_conn(self) -> Worker:
-        return Worker(self._database)
-
-
-class Worker:
-    """What sqlitedict calls its connection: the same six methods, without the thread."""
-
-    autocommit = False
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def execute(self, req: str, arg: Args | None = None, res: object = None) -> None:
-        """Run a statement now. sqlitedict's result queue is never used."""
-        del res
-        self._database.ask(req, arg or ())
-
-    def executemany(self, req: str, items: Iterable[Args]) -> None:
-        """Run a statement for each item."""
-        for item in items:
-            self._database.ask(req, item)
-
-    def select(self, req: str, arg: Args | None = None) -> Iterator[sqlite3.Row]:
-        """All rows of a query."""
-        return iter(self._database.ask(req, arg or ()))
-
-    def select_one(self, req: str, arg: Args | None = None) -> sqlite3.Row | None:
-        """The first row of a query, or None."""
-        rows = self._database.ask(req, arg or ())
-        return rows[0] if rows else None
-
-    def commit(self, blocking: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Nothing: the transaction around this statement is committed by its owner."""
-
-    def close(self, force: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Nothing: the connection belongs to the `Database`."""
 
 
 @dataclass(slots=True)
@@ -238,7 +182,7 @@ class Database:
             try:
                 return db.execute(sql, args).fetchall()
             except sqlite3.Error as error:
-                if not _is_busy(error) or time.monotonic() >= self._deadline:
+                if not is_busy(error) or time.monotonic() >= self._deadline:
                     raise translated(error, self.path, self._busy) from error
             except UnicodeEncodeError as error:
                 raise StoreError(
@@ -247,7 +191,7 @@ class Database:
                 ) from error
             # SQLite's own handler sleeps up to 100 ms between tries and starved a waiter for
             # 22 s beside eight writers; short random sleeps: 2.5 s at most.
-            time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+            time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311  # not a secret
 
     def _sync(self, level: str) -> None:
         if self._synchronous != level:
@@ -288,10 +232,9 @@ class Database:
         if self._inode is None:
             return True
         try:
-            status = os.stat(self.path)
+            return _inode(self.path) == self._inode
         except FileNotFoundError:
             return False
-        return (status.st_dev, status.st_ino) == self._inode
 
     def _drop(self) -> None:
         db, self._db, self._snapshots, self._synchronous = self._db, None, None, ""
@@ -318,8 +261,7 @@ class Database:
             db.close()
             raise
         if not memory:
-            status = os.stat(self.path)
-            self._inode = (status.st_dev, status.st_ino)
+            self._inode = _inode(self.path)
         self._commits += 1  # data_version starts anew with each connection
         self._db = db
 
@@ -402,42 +344,6 @@ class Database:
             self._lock = threading.RLock()
 
 
-_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE")
-_READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
-_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
-
-
-def _name(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", None) or ""
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return _name(error).startswith(_BUSY)
-
-
-def translated(error: sqlite3.Error, path: str, busy: float) -> StoreError:
-    """What an SQLite error means to the user, and what to do."""
-    name, said = _name(error), f"({error})"
-    if name.startswith(_BUSY):
-        return StoreBusy(
-            f"The store {path} was held by another process for more than {busy:g} s {said}. "
-            "Nothing was changed: close the program that holds it and try again."
-        )
-    if name.startswith(_FULL):
-        # A quota and a file size limit come as a write error, not as "full".
-        return StoreFull(
-            f"The store {path} cannot grow: the disk is full, or a quota or size limit is "
-            f"reached {said}. Nothing was changed: free some space and try again."
-        )
-    if name.startswith(_READ_ONLY):
-        return StoreReadOnly(
-            f"The store {path} cannot be written {said}: the file or its folder is read-only. "
-            "Nothing was changed: make both writable, or give another path (HITL_STORE)."
-        )
-    if name.startswith(_CORRUPT) or "decode to UTF-8" in str(error):
-        return StoreCorrupt(
-            f"{path} is not a store file, or it is damaged {said}. It was left as it is: restore "
-            "a backup, or move it away to begin anew."
-        )
-    return StoreError(f"The store {path} failed: {name or type(error).__name__} {said}.")
+def _inode(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino

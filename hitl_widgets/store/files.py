@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from ..errors import StoreError, StoreReadOnly
+from hitl_widgets.errors import StoreError, StoreReadOnly
 
 MEMORY = ":memory:"
 
 LOCAL = frozenset(
-    "apfs bcachefs btrfs ext2 ext3 ext4 f2fs hfs jfs ntfs overlay tmpfs xfs zfs".split()
+    [
+        "apfs",
+        "bcachefs",
+        "btrfs",
+        "ext2",
+        "ext3",
+        "ext4",
+        "f2fs",
+        "hfs",
+        "jfs",
+        "ntfs",
+        "overlay",
+        "tmpfs",
+        "xfs",
+        "zfs",
+    ]
 )
 """File systems known to be local: locks and shared memory maps work as SQLite expects."""
 
@@ -49,14 +66,14 @@ def make_private(path: str) -> None:
 
 
 def _narrow(path: str) -> None:
-    status = os.stat(path)
+    status = Path(path).stat()
     if not stat.S_ISREG(status.st_mode):
         raise StoreError(f"The store {path} is not a file. Give the path of a file.")
     if not os.access(path, os.R_OK):
         raise StoreReadOnly(f"The store {path} belongs to somebody else: it cannot be read.")
     if status.st_mode & 0o077 and status.st_uid == _user(status.st_uid):
         try:
-            os.chmod(path, 0o600)
+            Path(path).chmod(0o600)
         except OSError as error:
             if not _read_only(path):
                 raise StoreReadOnly(
@@ -97,7 +114,7 @@ def _mounted(place: str) -> str:
     except OSError:
         return ""
     mounts = [line.split() for line in lines]
-    return _longest(place, [(_unescape(m[1]), m[2]) for m in mounts if len(m) > 2])
+    return _longest(place, [(_unescape(point), kind) for _, point, kind, *_ in mounts])
 
 
 def _unescape(text: str) -> str:
@@ -108,16 +125,13 @@ def _unescape(text: str) -> str:
 
 
 def _mounted_on_mac(place: str) -> str:
-    # "/dev/disk3s1 on /System/Volumes/Data (apfs, local, journaled)"
+    # A line: /dev/disk3s1 on /System/Volumes/Data (apfs, local, journaled)
     found = subprocess.run(["/sbin/mount"], capture_output=True, text=True, timeout=5, check=False)
     mounts: list[tuple[str, str]] = []
     for line in found.stdout.splitlines():
         where, _, options = line.partition(" on ")[2].rpartition(" (")
         kind, *flags = options.rstrip(")").split(", ")
-        if "local" in flags:
-            mounts.append((where, kind))
-        else:
-            mounts.append((where, ""))
+        mounts.append((where, kind if "local" in flags else ""))
     return _longest(place, mounts)
 
 
@@ -131,10 +145,9 @@ def _longest(place: str, mounts: list[tuple[str, str]]) -> str:
 
 
 def _fixed_drive(place: str) -> bool:
-    import ctypes
-
-    drive = os.path.splitdrive(place)[0] + "\\"
-    return ctypes.windll.kernel32.GetDriveTypeW(drive) == 3  # type: ignore[attr-defined,unused-ignore]
+    fixed = 3  # DRIVE_FIXED
+    windll: Any = getattr(ctypes, "windll")  # noqa: B009  # there on Windows only  # there on Windows only
+    return windll.kernel32.GetDriveTypeW(os.path.splitdrive(place)[0] + "\\") == fixed
 
 
 def journal_for(
@@ -149,7 +162,7 @@ def journal_for(
     if not _wal_is_sound(version):
         number = ".".join(map(str, version))
         return "TRUNCATE", f"SQLite {number} has the WAL-reset bug (fixed in 3.51.3)"
-    kind = file_system(os.path.dirname(path) or ".")
+    kind = file_system(path)
     if kind not in LOCAL:
         return "TRUNCATE", f"the file system ({kind or 'unknown'}) is not known to be local"
     return "WAL", f"SQLite without the WAL-reset bug on {kind}"

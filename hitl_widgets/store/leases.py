@@ -13,6 +13,7 @@ and a human says so.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import secrets
@@ -22,7 +23,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import StoreReadOnly
+from hitl_widgets.errors import StoreReadOnly
+
 from . import files, forks
 from .base import Liveness
 
@@ -57,9 +59,7 @@ class Owner:
     token: str
 
     def __str__(self) -> str:
-        return "/".join(
-            (self.host, self.boot, self.space, str(self.pid), self.started, self.token)
-        )
+        return "/".join((self.host, self.boot, self.space, str(self.pid), self.started, self.token))
 
     @property
     def file_name(self) -> str:
@@ -70,14 +70,17 @@ class Owner:
     def parse(cls, text: str) -> Owner | None:
         """An owner from its name; None if it is no such name."""
         parts = text.split("/")
-        if len(parts) != 6 or not parts[3].isdigit() or not re.fullmatch("[0-9a-f]+", parts[5]):
+        try:
+            host, boot, space, pid, started, token = parts
+        except ValueError:
             return None
-        host, boot, space, pid, started, token = parts
+        if not pid.isdigit() or not re.fullmatch("[0-9a-f]+", token):
+            return None
         return cls(host, boot, space, int(pid), started, token)
 
     @classmethod
     def here(cls) -> Owner:
-        """This process under a new token."""
+        """Name this process under a new token."""
         pid = os.getpid()
         return cls(
             host=_host(),
@@ -161,7 +164,7 @@ class Leases:
         return owner
 
     def _path(self, owner: Owner) -> str:
-        return os.path.join(self.folder or "", owner.file_name)
+        return str(Path(self.folder or "") / owner.file_name)
 
     def _hold(self, owner: Owner) -> int:
         path = self._path(owner)
@@ -178,7 +181,7 @@ class Leases:
                 os.close(descriptor)
                 continue
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.stat(path), os.fstat(descriptor)):
+                if os.path.samestat(Path(path).stat(), os.fstat(descriptor)):
                     return descriptor
             os.close(descriptor)  # it was cleaned away before it was locked
 
@@ -187,9 +190,9 @@ class Leases:
         soon as its process closes any descriptor of the file."""
         if not files.is_local(self.folder or ""):
             return
-        for name in sorted(os.listdir(self.folder))[:_CLEANED]:
-            if name not in _own_files:
-                _try(os.path.join(self.folder or "", name), remove=True)
+        for path in itertools.islice(Path(self.folder or "").iterdir(), _CLEANED):
+            if path.name not in _own_files:
+                _try(str(path), remove=True)
 
     # -- forks: a lock is not inherited, so a child is another owner --------------------------
 
@@ -244,7 +247,7 @@ def _try(path: str, *, remove: bool = False) -> Liveness:
     else:
         if remove:
             with contextlib.suppress(OSError):  # Windows keeps open files; another time
-                os.unlink(path)
+                Path(path).unlink()
         return "dead"
     finally:
         os.close(descriptor)
@@ -282,7 +285,7 @@ def _boot() -> str:
 
 def _space() -> str:
     try:
-        return re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
+        return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
         return ""
 

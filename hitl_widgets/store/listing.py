@@ -33,7 +33,7 @@ def select(
     found: list[sqlite3.Row] = []
     for state in dict.fromkeys(states):
         found += tx.rows(
-            f"SELECT * FROM {table} WHERE state = ?{where} ORDER BY seq {order} LIMIT ?",  # noqa: S608
+            f"SELECT * FROM {table} WHERE state = ?{where} ORDER BY seq {order} LIMIT ?",
             (state, *given.values(), limit + offset),
         )
     found.sort(key=lambda row: row["seq"], reverse=newest_first)

@@ -8,7 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import StoreReadOnly
+from hitl_widgets.errors import StoreReadOnly
+
 from .base import Store
 
 MEMORY = ":memory:"
@@ -39,11 +40,11 @@ def open_store(store: str | os.PathLike[str] | Store | None = None) -> Store:
     if not path:
         raise ValueError("A store needs a path; store=None means the configured default.")
     if path != MEMORY:
-        path = os.path.realpath(os.path.expanduser(path))
+        path = os.path.realpath(Path(path).expanduser())
     with _lock:
         found = _stores.get(path)
         if found is None:
-            from .sqlite import SqliteStore
+            from .sqlite import SqliteStore  # importing the package stays light
 
             found = _stores[path] = SqliteStore(path)
             if path == MEMORY:
@@ -60,7 +61,7 @@ def _checked(store: Any) -> Store:
 
 
 def _default_path() -> str:
-    import platformdirs
+    import platformdirs  # needed by few
 
     folder = Path(platformdirs.user_data_dir("hitl-widgets", appauthor=False))
     try:

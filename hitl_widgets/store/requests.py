@@ -11,7 +11,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from ..errors import (
+from hitl_widgets.errors import (
     AlreadyDecided,
     Expired,
     NotPermitted,
@@ -20,12 +20,13 @@ from ..errors import (
     StoreError,
     ToolChanged,
 )
-from ..request import Call, Receipt, Request, State, utc
+from hitl_widgets.request import Call, Receipt, Request, State, utc
+
 from . import arrows, audit, calls, runs
 from .base import Vote
 from .connection import Tx
-from .rows import canonical, dumps, loads, to_request
 from .listing import Filters, select
+from .rows import canonical, dumps, loads, to_request
 
 STATES: tuple[State, ...] = get_args(State)
 
@@ -158,9 +159,7 @@ def _record(tx: Tx, key: bytes, vote: Vote) -> dict[str, Any]:
     }
 
 
-def _decided(
-    tx: Tx, request: Request, vote: Vote, votes: Sequence[Mapping[str, Any]]
-) -> Request:
+def _decided(tx: Tx, request: Request, vote: Vote, votes: Sequence[Mapping[str, Any]]) -> Request:
     decision = dict(vote.decision)
     if vote.edited is not None:
         decision["edited"] = vote.edited
@@ -240,16 +239,14 @@ def claim(
         expire(tx, request)
         return too_late(request)
     _same_call(request, fingerprint, schema_digest)
-    arrows.shift(
-        tx, request, "claim", "executing", detail={"owner": owner, "runs": fingerprint}
-    )
+    arrows.shift(tx, request, "claim", "executing", detail={"owner": owner, "runs": fingerprint})
     return calls.start(tx, calls.row_of(tx, request.tool_call_id), owner, call_token)
 
 
 def approved_fingerprint(request: Request) -> str:
     """Fingerprint of what was approved: the edited call's, where it was edited."""
-    edited = (request.decision or {}).get("edited") or {}
-    return edited.get("fingerprint") or request.fingerprint
+    edited: dict[str, str] | None = (request.decision or {}).get("edited")
+    return request.fingerprint if edited is None else edited["fingerprint"]
 
 
 def _same_call(request: Request, fingerprint: str, schema_digest: str | None) -> None:

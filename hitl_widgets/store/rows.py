@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..errors import StoreCorrupt
-from ..request import COLUMNS, Call, Evaluation, Request, Run, from_row, to_doc, utc
+from hitl_widgets.errors import StoreCorrupt
+from hitl_widgets.request import COLUMNS, Call, Evaluation, Request, Run, from_row, to_doc, utc
 
 _FLOAT = "$float"
 _LITERAL = "$literal"
@@ -89,10 +89,24 @@ def _untagged(value: Any) -> Any:
 
 # -- runs ------------------------------------------------------------------------------------
 
-RUN_COLUMNS = (
-    "id kind agent_id key key_digest thread_id resource_id notebook state owner token resumable "
-    "created_at updated_at outcome origin"
-).split()
+RUN_COLUMNS = [
+    "id",
+    "kind",
+    "agent_id",
+    "key",
+    "key_digest",
+    "thread_id",
+    "resource_id",
+    "notebook",
+    "state",
+    "owner",
+    "token",
+    "resumable",
+    "created_at",
+    "updated_at",
+    "outcome",
+    "origin",
+]
 
 
 def run_values(run: Run) -> dict[str, Any]:
@@ -110,18 +124,16 @@ def run_values(run: Run) -> dict[str, Any]:
 
 def to_run(row: sqlite3.Row) -> Run:
     """A run from its row."""
-    values = {name: row[name] for name in RUN_COLUMNS}
+    values: dict[str, Any] = {name: row[name] for name in RUN_COLUMNS}
     what = f"run {row['id']}"
-    return Run(
-        **{
-            **values,
-            "resumable": bool(row["resumable"]),
-            "created_at": utc(row["created_at"]),
-            "updated_at": utc(row["updated_at"]),
-            "outcome": None if row["outcome"] is None else loads(row["outcome"], what),
-            "origin": loads(row["origin"], what),
-        }
+    values.update(
+        resumable=bool(row["resumable"]),
+        created_at=utc(row["created_at"]),
+        updated_at=utc(row["updated_at"]),
+        outcome=None if row["outcome"] is None else loads(row["outcome"], what),
+        origin=loads(row["origin"], what),
     )
+    return Run(**values)
 
 
 # -- requests --------------------------------------------------------------------------------

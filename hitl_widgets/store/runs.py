@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from ..errors import LeaseLost, SnapshotNotFound, StoreError
-from ..request import Run, RunState
+from hitl_widgets.errors import LeaseLost, SnapshotNotFound, StoreError
+from hitl_widgets.request import Run, RunState
+
 from . import arrows, audit, calls
 from .base import NewCall
 from .connection import Tx
-from .rows import RUN_COLUMNS, dumps, run_values, to_run
 from .listing import Filters, select
+from .rows import RUN_COLUMNS, dumps, run_values, to_run
 
 UNFINISHED: tuple[RunState, ...] = ("running", "suspended", "budget-paused")
 
@@ -40,9 +41,7 @@ def held(tx: Tx, run_id: str, token: str) -> Run:
     return run
 
 
-def find(
-    tx: Tx, states: Sequence[RunState] | None, filters: Filters, limit: int
-) -> list[Run]:
+def find(tx: Tx, states: Sequence[RunState] | None, filters: Filters, limit: int) -> list[Run]:
     """Runs that match, oldest first."""
     rows = select(tx, "runs", states or STATES, filters, limit=limit)
     return [to_run(row) for row in rows]
@@ -63,7 +62,7 @@ def open_run(
     names = ", ".join(RUN_COLUMNS)
     marks = ", ".join("?" * len(RUN_COLUMNS))
     tx.rows(
-        f"INSERT INTO runs({names}) VALUES({marks})",  # noqa: S608
+        f"INSERT INTO runs({names}) VALUES({marks})",
         tuple(values[name] for name in RUN_COLUMNS),
     )
     doc = {"agent_id": run.agent_id, "run_kind": run.kind, "key": run.key, "origin": run.origin}
@@ -195,9 +194,7 @@ def frame(tx: Tx, key: str) -> Any:
         ) from None
 
 
-def end_run(
-    tx: Tx, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]
-) -> None:
+def end_run(tx: Tx, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
     """End a run that `token` drives."""
     if state in UNFINISHED:
         raise StoreError(f"A run ends completed, failed, cancelled or declined, not {state}.")
@@ -229,7 +226,7 @@ def requests_waiting(tx: Tx, run_id: str) -> list[Any]:
     """Requests of a run that wait for somebody."""
     marks = ", ".join("?" * len(arrows.OPEN))
     rows = tx.rows(
-        f"SELECT id FROM requests WHERE run_id = ? AND state IN ({marks}) ORDER BY seq",  # noqa: S608
+        f"SELECT id FROM requests WHERE run_id = ? AND state IN ({marks}) ORDER BY seq",
         (run_id, *arrows.OPEN),
     )
     return [arrows.get(tx, row["id"]) for row in rows]
@@ -245,6 +242,4 @@ def deliver(tx: Tx, run_id: str) -> bool:
 
 
 def _event(tx: Tx, kind: str, run_id: str, **doc: Any) -> None:
-    audit.append(
-        tx, kind, run_id=run_id, doc={k: v for k, v in doc.items() if v is not None}
-    )
+    audit.append(tx, kind, run_id=run_id, doc={k: v for k, v in doc.items() if v is not None})

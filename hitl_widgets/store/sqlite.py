@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import LeaseLost, StoreError
-from ..request import Call, Receipt, Request, Run, RunState, State
+from hitl_widgets.errors import LeaseLost, StoreError
+from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
+
 from . import arrows, audit, calls, requests, runs, upkeep
 from .base import Event, Liveness, NewCall, Vote
 from .connection import Database, Tx
@@ -33,7 +35,7 @@ class SqliteStore:
     def __init__(self, path: str | os.PathLike[str], *, busy: float = 30.0) -> None:
         name = os.fspath(path)
         memory = name == MEMORY
-        self._location = name if memory else os.path.realpath(os.path.expanduser(name))
+        self._location = name if memory else os.path.realpath(Path(name).expanduser())
         self._db = Database(self._location, busy=busy)
         self._leases = Leases(None) if memory else leases_of(self._location)
         self._key: bytes | None = None
@@ -48,7 +50,7 @@ class SqliteStore:
 
     @property
     def owner(self) -> str:
-        """This process's name among the owners of this store."""
+        """Name of this process among the owners of this store."""
         return self._leases.owner
 
     @property
@@ -81,9 +83,7 @@ class SqliteStore:
     ) -> Run:
         """See `base.Store.open_run`."""
         owner = self.owner
-        return self._write(
-            lambda tx: runs.open_run(tx, owner, run, frames, calls), durable=durable
-        )
+        return self._write(lambda tx: runs.open_run(tx, owner, run, frames, calls), durable=durable)
 
     def adopt(self, run_id: str, token: str, *, force: bool = False) -> Run:
         """See `base.Store.adopt`."""
@@ -123,9 +123,7 @@ class SqliteStore:
             durable=durable,
         )
 
-    def end_run(
-        self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]
-    ) -> None:
+    def end_run(self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
         """See `base.Store.end_run`."""
         self._write(lambda tx: runs.end_run(tx, run_id, token, state, outcome))
         self._forget_log()

@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import StoreError
-from ..request import ARROWS, TERMINAL, Run
+from hitl_widgets.errors import StoreError
+from hitl_widgets.request import ARROWS, TERMINAL, Run
+
 from . import arrows, audit, calls, requests, runs
 from .connection import Tx
 from .rows import dumps, loads, to_run
@@ -118,10 +119,9 @@ def grants(tx: Tx, tool_name: str | None, *, revoked: bool) -> list[dict[str, An
     if not revoked:
         where += " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
         args.append(tx.now)  # type: ignore[arg-type]
-    rows = tx.rows(f"SELECT * FROM grants WHERE 1 {where} ORDER BY seq", args)  # noqa: S608
+    rows = tx.rows(f"SELECT * FROM grants WHERE 1 {where} ORDER BY seq", args)
     return [
-        {**loads(row["doc"], f"grant {row['id']}"), "revoked_at": row["revoked_at"]}
-        for row in rows
+        {**loads(row["doc"], f"grant {row['id']}"), "revoked_at": row["revoked_at"]} for row in rows
     ]
 
 
@@ -158,7 +158,7 @@ def _not_text(tx: Tx) -> list[str]:
     return [
         f"{table} {row[0]}: {column} is not JSON text"
         for table, key, column in _TEXTS
-        for row in tx.rows(f"SELECT {key} FROM {table} WHERE typeof({column}) <> 'text'")  # noqa: S608
+        for row in tx.rows(f"SELECT {key} FROM {table} WHERE typeof({column}) <> 'text'")
     ]
 
 
@@ -168,7 +168,7 @@ def _disagreeing(tx: Tx) -> list[str]:
     marks = ", ".join(f"'{state}'" for state in sorted(known))
     faults = [
         f"request {row[0]}: there is no state {row[1]}"
-        for row in tx.rows(f"SELECT id, state FROM requests WHERE state NOT IN ({marks})")  # noqa: S608
+        for row in tx.rows(f"SELECT id, state FROM requests WHERE state NOT IN ({marks})")
     ]
     pairs = tx.rows(
         """SELECT r.id, r.state, c.state AS call FROM requests r
@@ -188,7 +188,7 @@ def prune(tx: Tx, before: float) -> int:
     doomed = tx.rows(
         f"""SELECT id FROM runs WHERE outcome IS NOT NULL AND updated_at < ?
             AND id NOT IN (SELECT run_id FROM calls WHERE state IN ('executing', 'outcome_unknown'))
-            AND id NOT IN (SELECT run_id FROM requests WHERE state NOT IN ({marks}))""",  # noqa: S608
+            AND id NOT IN (SELECT run_id FROM requests WHERE state NOT IN ({marks}))""",
         (before,),
     )
     for row in doomed:
