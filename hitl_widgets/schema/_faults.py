@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hitl_widgets.schema._document import MAX_HOPS, Document, Node, alternatives, reference
-from hitl_widgets.schema._json import is_list, is_object
+from hitl_widgets.schema._json import ABSENT, is_list, is_object
 from hitl_widgets.schema._pydantic import DECIMAL
 
 Fault = dict[str, Any]
@@ -129,9 +129,9 @@ def _by_data(loc: Sequence[Any], data: Any) -> Path:
     """Read a location by the data alone; what leads nowhere is taken for a tag."""
     path: Path = []
     for index, key in enumerate(loc):
-        by_name = is_object(data) and key in data
-        if by_name or (is_list(data) and isinstance(key, int) and 0 <= key < len(data)):
-            data = data[key]
+        inside = _inside(data, key)
+        if inside is not ABSENT:
+            data = inside
         elif not (is_object(data) and isinstance(key, str) and index == len(loc) - 1):
             continue
         path.append(key)
@@ -173,11 +173,11 @@ def _best_branches(
     return set()
 
 
-def _inside(value: Any, key: str | int) -> Any:
-    try:
-        return value[key]
-    except (KeyError, IndexError, TypeError):
-        return None
+def _inside(value: Any, key: Any) -> Any:
+    if is_object(value):
+        return value.get(key, ABSENT)
+    found = is_list(value) and isinstance(key, int) and 0 <= key < len(value)
+    return value[key] if found else ABSENT
 
 
 def _joined(faults: list[Fault]) -> list[Fault]:

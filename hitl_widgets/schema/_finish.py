@@ -8,21 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Any
 
 from hitl_widgets.schema._document import Document
 from hitl_widgets.schema._fields import Field, field_of, value_schema
-from hitl_widgets.schema._json import is_list, is_object, page_safe, same
-
-
-class Absent:
-    """The type of `ABSENT`."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT: Final = Absent()  # nothing was given: not even null
+from hitl_widgets.schema._json import ABSENT, is_list, is_object, page_safe, same
 
 
 def finish(doc: Document, node: Any, value: Any) -> Any:  # noqa: C901, PLR0911 - one case per kind

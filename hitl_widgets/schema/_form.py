@@ -15,7 +15,6 @@ from hitl_widgets.schema._document import Document, Node
 from hitl_widgets.schema._faults import fault
 from hitl_widgets.schema._fields import Field, field_of, value_schema
 from hitl_widgets.schema._finish import (
-    ABSENT,
     best_branch,
     finish,
     is_blank,
@@ -25,6 +24,7 @@ from hitl_widgets.schema._finish import (
     property_of,
 )
 from hitl_widgets.schema._json import (
+    ABSENT,
     MAX_DEPTH,
     is_json,
     is_list,

@@ -10,6 +10,16 @@ MAX_DEPTH: Final = 200  # far deeper than any form, far below Python's own limit
 MAX_SAFE: Final = 2**53 - 1  # JavaScript rounds integers beyond
 
 
+class Absent:
+    """The type of `ABSENT`."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent()  # nothing was given: not even null
+
+
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
     """Tell whether a value is a JSON object."""
     return isinstance(value, dict)

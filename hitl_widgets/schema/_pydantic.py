@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import is_dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
@@ -13,7 +13,8 @@ from pydantic_core import PydanticSerializationError, core_schema
 
 from hitl_widgets.schema._json import is_object
 
-DECIMAL = "decimal"
+DECIMAL: Final = "decimal"
+NO_ZONE: Final = "a time zone is optional"
 
 
 class FormJsonSchema(GenerateJsonSchema):
@@ -24,6 +25,12 @@ class FormJsonSchema(GenerateJsonSchema):
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
         return {**super().decimal_schema(schema), "format": DECIMAL}
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> dict[str, Any]:
+        return _zone_noted(super().datetime_schema(schema), schema)
+
+    def time_schema(self, schema: core_schema.TimeSchema) -> dict[str, Any]:
+        return _zone_noted(super().time_schema(schema), schema)
 
     def encode_default(self, dft: Any) -> Any:
         if self.holds_secret(dft):  # it would be written as "**********", and sent back as that
@@ -36,6 +43,10 @@ class FormJsonSchema(GenerateJsonSchema):
         return _holds_secret(value)
 
 
+def _zone_noted(node: dict[str, Any], schema: Any) -> dict[str, Any]:
+    return node if schema.get("tz_constraint") else {**node, "$comment": NO_ZONE}
+
+
 def _holds_secret(value: Any, depth: int = 0) -> bool:
     if hasattr(value, "get_secret_value"):
         return True
@@ -46,7 +57,7 @@ def _holds_secret(value: Any, depth: int = 0) -> bool:
     if isinstance(value, (list, tuple, set, frozenset)):
         return any(_holds_secret(v, depth + 1) for v in cast("Collection[Any]", value))
     inside = getattr(value, "__dict__", None)
-    is_record = hasattr(type(value), "__pydantic_fields__") or is_dataclass(value)
+    is_record = hasattr(value, "__pydantic_fields__") or is_dataclass(value)
     return is_record and inside is not None and _holds_secret(inside, depth + 1)
 
 

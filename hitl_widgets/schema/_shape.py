@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
@@ -18,12 +19,10 @@ from pydantic_core import PydanticSerializationError, SchemaError, to_jsonable_p
 from hitl_widgets.errors import InvalidAnswer, ToolDefinitionError
 from hitl_widgets.schema import _faults, _secrets
 from hitl_widgets.schema._consent import asks_for_consent
+from hitl_widgets.schema._dialect import validator_of
 from hitl_widgets.schema._document import Document
 from hitl_widgets.schema._json import canonical, is_json, is_list, is_object
 from hitl_widgets.schema._pydantic import FormJsonSchema, declared_aliases
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
 
 
 class Shape(ABC):
@@ -178,7 +177,7 @@ class JsonShape(Shape):
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._json_schema: dict[str, Any] = _copied(dict(schema))
-        self._validator = _validator_of(self._json_schema)
+        self._validator = validator_of(self._json_schema)
         self._document  # noqa: B018 - a broken reference is the author's error: say it now
 
     @property
@@ -191,9 +190,10 @@ class JsonShape(Shape):
         try:
             errors = list(self._validator.iter_errors(data))
         except RecursionError:
-            errors = None
-        if errors is None:
-            raise InvalidAnswer([_faults.fault([], "Nested too deeply", "depth")])
+            raise InvalidAnswer([_faults.fault([], "Nested too deeply", "depth")]) from None
+        except re.error as error:
+            message = f"The schema has a pattern that cannot be checked here: {error}"
+            raise InvalidAnswer([_faults.fault([], message, "pattern")]) from error
         if errors:
             raise self._refuse(_faults.from_jsonschema(self._document, errors, data), data)
         return data
@@ -316,28 +316,6 @@ def _revealed(secret: Any) -> Any:
 
 
 # -- JSON Schema ----------------------------------------------------------------------------------
-
-
-def _validator_of(schema: dict[str, Any]) -> Validator:
-    # Loaded on first use: the verbs work without a JSON Schema, and this costs 50 ms.
-    from jsonschema import Draft7Validator, Draft202012Validator  # noqa: PLC0415
-    from jsonschema.exceptions import SchemaError as BadSchema  # noqa: PLC0415
-    from jsonschema.validators import validator_for  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415 - jsonschema's own, for its `registry`
-
-    kind: Any = validator_for(schema, default=Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except BadSchema as error:
-        if "$schema" in schema or not Draft7Validator(Draft7Validator.META_SCHEMA).is_valid(schema):
-            place = "/".join(str(p) for p in error.absolute_path) or "the top"
-            raise ToolDefinitionError(
-                f'Not a valid JSON Schema, at {place}: {error.message}. Without "$schema" it '
-                "is read as draft 2020-12."
-            ) from error
-        kind = Draft7Validator  # many servers send draft-07 without saying so
-    # An empty registry loads nothing: no reference reaches the network.
-    return kind(schema, registry=Registry(), format_checker=kind.FORMAT_CHECKER)
 
 
 def _copied(value: Any) -> Any:

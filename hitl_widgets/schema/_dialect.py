@@ -1,0 +1,80 @@
+"""jsonschema's validator for a schema: its dialect, formats checked, nothing fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, cast
+
+from hitl_widgets.errors import ToolDefinitionError
+from hitl_widgets.schema._pydantic import NO_ZONE
+
+
+def validator_of(schema: dict[str, Any]) -> Any:
+    """Make the validator.
+
+    Without ``$schema`` it is draft 2020-12, or draft-07 where only that fits: many servers send
+    it without saying so.
+
+    Raises
+    ------
+    ToolDefinitionError
+        The schema is not valid itself.
+    """
+    # Loaded on first use: the verbs work without a JSON Schema, and this is slow to import.
+    from jsonschema import Draft7Validator, Draft202012Validator  # noqa: PLC0415
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+    from jsonschema.validators import validator_for  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415 - what jsonschema takes as `registry`
+
+    kind: Any = validator_for(schema, default=Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except SchemaError as error:
+        older: Any = Draft7Validator(Draft7Validator.META_SCHEMA)
+        if "$schema" in schema or not older.is_valid(schema):
+            place = "/".join(str(p) for p in error.absolute_path) or "the top"
+            raise ToolDefinitionError(
+                f"Not a valid JSON Schema, at {place}: {error.message}. Without $schema it is "
+                "read as draft 2020-12."
+            ) from error
+        kind = Draft7Validator
+    # An empty registry loads nothing: no reference reaches the network.
+    registry = cast("Any", Registry)()  # its stubs leave its parts unknown
+    return _careful(kind)(schema, registry=registry, format_checker=kind.FORMAT_CHECKER)
+
+
+@cache
+def _careful(kind: Any) -> Any:
+    from jsonschema import validators  # noqa: PLC0415
+
+    return cast("Any", validators).extend(kind, {"format": _format, "pattern": _pattern})
+
+
+def _format(validator: Any, name: str, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
+    from jsonschema.exceptions import FormatError, ValidationError  # noqa: PLC0415
+
+    # RFC 3339 wants a time zone; the Python type behind such a node does not.
+    zoneless = schema.get("$comment") == NO_ZONE and isinstance(instance, str)
+    checker = validator.format_checker
+    if zoneless and checker.conforms(f"{instance}Z", name):
+        return
+    try:
+        checker.check(instance, name)
+    except FormatError as error:
+        yield ValidationError(error.message, cause=error.cause)
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
+
+    if not isinstance(instance, str):
+        return
+    try:
+        fits = re.search(pattern, instance) is not None
+    except re.error:
+        # pydantic's patterns are of Rust's dialect. What cannot be checked is not let through.
+        fits = False
+    if not fits:
+        yield ValidationError(f"does not match {pattern!r}")
