@@ -37,12 +37,15 @@ window.harness = {
     const kernel = this.kernel(path);
     return kernel?.status === "idle" && kernel.connectionStatus === "connected";
   },
-  // The page sometimes reconnects to a replaced kernel too late to hear its first "idle" (about one
-  // time in ten) and then knows nothing of it until it asks something.
-  revived(path) {
-    const kernel = this.kernel(path);
-    if (kernel?.status === "unknown") kernel.requestKernelInfo().catch(() => {});
-    return this.idle(path);
+  // When a kernel died, ipywidgets asks the new one for a subshell at once. If that answer comes
+  // before the kernel_info_reply (one time in ten), JupyterLab 4.6 handles no further message: the
+  // kernel works but stays "unknown". The person's way out, and this one's, is to restart it.
+  async revive(path) {
+    const limit = Date.now() + 2000;
+    while (!this.idle(path)) {
+      if (Date.now() > limit) return this.panel(path).sessionContext.restartKernel();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   },
   // Commands act on the current widget, which follows the focus a moment after the activation.
   activate(panel) {
@@ -227,7 +230,8 @@ class Notebook:
         notice = self.page.get_by_role("dialog").filter(has_text="Kernel Restarting")
         notice.get_by_role("button", name="Ok").click(timeout=KERNEL_LIMIT)
         expect(notice).to_have_count(0)
-        self._wait("path => harness.revived(path)", polling=250)
+        self._evaluate("async path => { await harness.revive(path) }")
+        self.wait_idle()
         if self.kernel_pid == before:
             raise AssertionError(f"kernel process {before} was killed but not replaced")
 
@@ -236,10 +240,8 @@ class Notebook:
     def _evaluate(self, script: str, *arguments: object) -> Any:
         return self.page.evaluate(f"given => ({script})(...given)", [self.name, *arguments])
 
-    def _wait(self, condition: str, polling: float | None = None) -> None:
-        self.page.wait_for_function(
-            condition, arg=self.name, timeout=KERNEL_LIMIT, polling=polling or "raf"
-        )
+    def _wait(self, condition: str) -> None:
+        self.page.wait_for_function(condition, arg=self.name, timeout=KERNEL_LIMIT)
 
 
 def _joined(text: str | list[str]) -> str:
