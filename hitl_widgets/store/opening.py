@@ -44,7 +44,7 @@ def open_store(store: str | os.PathLike[str] | Store | None = None) -> Store:
     with _lock:
         found = _stores.get(path)
         if found is None:
-            from .sqlite import SqliteStore  # importing the package stays light
+            from .sqlite import SqliteStore  # noqa: PLC0415  # importing stays light
 
             found = _stores[path] = SqliteStore(path)
             if path == MEMORY:
@@ -61,7 +61,7 @@ def _checked(store: Any) -> Store:
 
 
 def _default_path() -> str:
-    import platformdirs  # needed by few
+    import platformdirs  # noqa: PLC0415  # needed by few
 
     folder = Path(platformdirs.user_data_dir("hitl-widgets", appauthor=False))
     try:

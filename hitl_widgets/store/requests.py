@@ -293,7 +293,13 @@ _SETTLED: dict[str, State] = {"happened": "done", "give_up": "failed", "run_agai
 
 
 def settle(
-    tx: Tx, request_id: str, how: str, result: Any, by: Mapping[str, str], opens: Request | None
+    tx: Tx,
+    request_id: str,
+    how: str,
+    *,
+    result: Any,
+    by: Mapping[str, str],
+    opens: Request | None,
 ) -> Request:
     """A human says how a call of unknown outcome ended."""
     if how not in _SETTLED:

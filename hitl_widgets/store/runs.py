@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from hitl_widgets.errors import LeaseLost, SnapshotNotFound, StoreError
-from hitl_widgets.request import Run, RunState
+from hitl_widgets.request import Request, Run, RunState
 
 from . import arrows, audit, calls
 from .base import NewCall
@@ -186,12 +186,13 @@ def _drop(tx: Tx, keys: Iterable[str]) -> None:
 def frame(tx: Tx, key: str) -> Any:
     """A snapshot."""
     try:
-        return tx.snapshots[key]
+        value: Any = tx.snapshots[key]
     except KeyError:
         raise SnapshotNotFound(
             f"There is no snapshot {key} in {tx.database.path}: its run has ended, or was never "
             "saved."
         ) from None
+    return value
 
 
 def end_run(tx: Tx, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
@@ -222,7 +223,7 @@ def end(tx: Tx, run_id: str, state: RunState, outcome: Mapping[str, Any]) -> Non
     _event(tx, "run-ended", run_id, state=state, finish_reason=outcome.get("finish_reason"))
 
 
-def requests_waiting(tx: Tx, run_id: str) -> list[Any]:
+def requests_waiting(tx: Tx, run_id: str) -> list[Request]:
     """Requests of a run that wait for somebody."""
     marks = ", ".join("?" * len(arrows.OPEN))
     rows = tx.rows(

@@ -43,7 +43,7 @@ class Snapshots(SqliteDict):  # pyright: ignore[reportUntypedBaseClass]
             decode=lambda text: loads(text, "a snapshot"),  # pyright: ignore[reportUnknownLambdaType]
         )
 
-    def _new_conn(self) -> Worker:
+    def _new_conn(self) -> Worker:  # pyright: ignore[reportIncompatibleMethodOverride]
         return Worker(self._database)
 
 
@@ -74,8 +74,8 @@ class Worker:
         rows = self._database.ask(req, arg or ())
         return rows[0] if rows else None
 
-    def commit(self, blocking: bool = True) -> None:
+    def commit(self, blocking: bool = True) -> None:  # noqa: FBT001, FBT002
         """Nothing: the transaction around this statement is committed by its owner."""
 
-    def close(self, force: bool = False) -> None:
+    def close(self, force: bool = False) -> None:  # noqa: FBT001, FBT002
         """Nothing: the connection belongs to the `Connection`."""

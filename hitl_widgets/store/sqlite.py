@@ -265,7 +265,9 @@ class SqliteStore:
     ) -> Request:
         """See `base.Store.settle`."""
         by = {"reviewer": reviewer, "identity_source": identity_source, "via": via}
-        self._write(lambda tx: requests.settle(tx, request_id, how, result, by, opens))
+        self._write(
+            lambda tx: requests.settle(tx, request_id, how, result=result, by=by, opens=opens)
+        )
         return self.request(request_id)
 
     def request(self, request_id: str) -> Request:
