@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from typing import Any
 
 import anywidget
@@ -17,7 +18,7 @@ __all__ = ["UNTOUCHED", "Card", "ask", "cards", "display", "hooked", "main_strea
 
 
 class Card(anywidget.AnyWidget):
-    """A question with a name. A custom message ``{"answer": …}`` settles it."""
+    """A question with a name, settled by a message ``{"answer": …}`` that is not "not yet"."""
 
     _esm = "export default { render() {} };"
     name = traitlets.Unicode().tag(sync=True)
@@ -26,19 +27,21 @@ class Card(anywidget.AnyWidget):
     def __init__(self, name: str) -> None:
         super().__init__(name=name)
         self.clicks: list[Any] = []
+        self.threads: list[str] = []
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[Any] = self.loop.create_future()
         self.on_msg(self._clicked)
 
     def _clicked(self, _: Any, content: dict[str, Any], __: Any) -> None:
         self.clicks.append(content["answer"])
+        self.threads.append(threading.current_thread().name)
         print(f"handler of {self.name}")  # noqa: T201 - where it appears is tested
         # Publishing from the handler is what makes ipykernel 7.4 flip threads.
         self.send({"ack": content["answer"]})
         self.loop.call_soon_threadsafe(self._settle, content["answer"])
 
     def _settle(self, answer: Any) -> None:
-        if not self.answer.done():
+        if answer != "not yet" and not self.answer.done():
             self.answer.set_result(answer)
 
 

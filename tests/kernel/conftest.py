@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import AsyncIterator
 from types import ModuleType
-from typing import Literal
 
 import pytest
 import pytest_asyncio
 
-from tests.kernel.notebook import ROOT, Notebook
+from tests.kernel.notebook import ROOT, Notebook, Route
 
 
 def _kernels() -> ModuleType:
@@ -23,8 +22,6 @@ def _kernels() -> ModuleType:
 
 
 kernels = _kernels()
-
-Route = Literal["plain", "subshell"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

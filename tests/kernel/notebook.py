@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jupyter_client import AsyncKernelManager
 
@@ -18,6 +18,9 @@ PATIENCE_SECONDS = 10
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 Message = dict[str, Any]
+
+Route = Literal["plain", "subshell"]
+"""How a page sends widget messages: to the main shell, or to a subshell as JupyterLab does."""
 
 
 class Cell:

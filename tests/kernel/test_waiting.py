@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.notebook import Notebook
+from tests.kernel.notebook import Notebook, Route
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -297,6 +297,18 @@ class TestInterrupt:
         await notebook.handled(notebook.click(card, "later"))
         assert await notebook.run("print(cards['interrupted'].clicks)") == "['later']\n"
 
+    async def test_is_the_kernels_own_business_again_after_the_cell(
+        self, notebook: Notebook
+    ) -> None:
+        """The SIGINT handler of an idle kernel is not replaced by a cell's that has ended."""
+        before = await notebook.run("print(get_ipython().kernel.saved_sigint_handler)")
+        cell = notebook.execute("await ask('handler')")
+        card = await cell.card("handler")
+        await notebook.handled(notebook.set_trait(card, 1))
+        notebook.click(card, "done")
+        await cell.ok()
+        assert await notebook.run("print(get_ipython().kernel.saved_sigint_handler)") == before
+
     async def test_ends_a_slow_callback_of_an_idle_kernel(self, notebook: Notebook) -> None:
         """A background run holds the pump for hours: other widgets stay interruptible."""
         started = notebook.execute(
@@ -339,6 +351,17 @@ class TestQuietComm:
         self, notebook: Notebook, subshell: str
     ) -> None:
         assert not await self.fires(notebook, subshell, quiet=True)
+
+    async def test_messages_stay_on_the_thread_that_the_page_sent_them_to(
+        self, notebook: Notebook, route: Route, subshell: str
+    ) -> None:
+        """ipykernel 7.4 moves them to the thread that last published: two could run at once."""
+        cell = notebook.execute("await ask('thread'); print({*cards['thread'].threads})")
+        card = await cell.card("thread")
+        for answer in ("not yet", "not yet", "now"):
+            await notebook.handled(notebook.click(card, answer, subshell=subshell))
+        expected = {"plain": "MainThread", "subshell": f"subshell-{subshell}"}[route]
+        assert await cell.ok() == f"{{{expected!r}}}\n"
 
     async def test_without_it_a_message_does(self, notebook: Notebook, subshell: str) -> None:
         """The witness sees what it must. Once comm no longer does this, `quiet_comm` can go."""
