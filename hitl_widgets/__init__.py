@@ -1,1 +1,134 @@
-"""Human approval for agents and functions in Jupyter notebooks."""
+"""Human-in-the-loop for agents in notebooks: approvals, forms and a record that survives.
+
+``import hitl_widgets as hitl`` loads almost nothing; each name is loaded when it is used. Neither
+ipywidgets nor pydantic-ai nor any optional dependency is touched before a name needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import surface as _surface
+
+if TYPE_CHECKING:
+    from . import adapters as adapters
+    from . import testing as testing
+    from .agent.agent import Agent as Agent
+    from .agent.agent import RunHandle as RunHandle
+    from .agent.agent import SuspendedRun as SuspendedRun
+    from .agent.budget import Budget as Budget
+    from .agent.context import ToolContext as ToolContext
+    from .agent.memory import Memory as Memory
+    from .agent.models import ScriptedModel as ScriptedModel
+    from .agent.models import call as call
+    from .agent.options import RunOptions as RunOptions
+    from .agent.results import RunResult as RunResult
+    from .agent.results import RunStream as RunStream
+    from .agent.tools import Block as Block
+    from .agent.tools import Hooks as Hooks
+    from .agent.tools import Tool as Tool
+    from .agent.tools import Toolset as Toolset
+    from .agent.tools import client_tool as client_tool
+    from .agent.tools import tool as tool
+    from .deciders import configure as configure
+    from .deciders import reviewer as reviewer
+    from .diagnose import doctor as doctor
+    from .errors import *
+    from .events import Chunk as Chunk
+    from .policy import ApprovalContext as ApprovalContext
+    from .policy import Verdict as Verdict
+    from .policy import auto as auto
+    from .policy import disabled as disabled
+    from .request import Answer as Answer
+    from .request import Approve as Approve
+    from .request import Decline as Decline
+    from .request import Evaluation as Evaluation
+    from .request import Receipt as Receipt
+    from .request import Request as Request
+    from .request import Respond as Respond
+    from .request import Reviewer as Reviewer
+    from .screen.card import ApprovalCard as ApprovalCard
+    from .screen.inbox import Inbox as Inbox
+    from .screen.panel import RunPanel as RunPanel
+    from .verbs import decide as decide
+    from .verbs import decide_all as decide_all
+    from .verbs import inbox as inbox
+    from .verbs import pending as pending
+    from .verbs import settle as settle
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "agent.agent": "Agent RunHandle SuspendedRun",
+    "agent.budget": "Budget",
+    "agent.context": "ToolContext",
+    "agent.memory": "Memory",
+    "agent.models": "ScriptedModel call",
+    "agent.options": "RunOptions",
+    "agent.results": "RunResult RunStream",
+    "agent.tools": "Block Hooks Tool Toolset client_tool tool",
+    "deciders": "configure reviewer",
+    "diagnose": "doctor",
+    "errors": (
+        "AgentDefinitionError AlreadyDecided AmbiguousRequest Declined Expired HitlError "
+        "InvalidAnswer LeaseLost ModelFailed NoReviewer NotAsked NotDescribable NotPermitted "
+        "OutcomeUnknown ReplayMismatch RequestNotFound RunSuspended SnapshotNotFound "
+        "SnapshotVersion StaleFingerprint StoreBusy StoreCorrupt StoreError StoreFull "
+        "StoreReadOnly StoreTooNew ToolChanged ToolDefinitionError UnknownAgent UnknownTool "
+        "Withdrawn"
+    ),
+    "events": "Chunk",
+    "policy": "ApprovalContext Verdict auto disabled",
+    "request": "Answer Approve Decline Evaluation Receipt Request Respond Reviewer",
+    "screen.card": "ApprovalCard",
+    "screen.inbox": "Inbox",
+    "screen.panel": "RunPanel",
+    "verbs": "decide decide_all inbox pending settle",
+}
+_WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
+_SUBMODULES = ("adapters", "testing")
+
+__all__ = sorted([*_WHERE, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext hitl_widgets``: the ``%hitl`` magic."""
+    from .notebook import magics  # noqa: PLC0415
+
+    magics.register(shell)
+
+
+def _notebook_surface() -> Any:
+    from .notebook.provide import make_surface  # noqa: PLC0415
+
+    return make_surface()
+
+
+def _in_ipython() -> bool:
+    import sys  # noqa: PLC0415
+
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+def _make_surface() -> Any:
+    """The real surface, in its slot: the one place that joins the rooms."""
+    return _notebook_surface() if _in_ipython() else None
+
+
+_surface.provide(_make_surface)

@@ -14,6 +14,8 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from .errors import (
@@ -35,6 +37,7 @@ from .request import (
     Request,
     Respond,
     Reviewer,
+    new_id,
 )
 from .schema import shape_of
 from .store.base import Store, Vote
@@ -163,6 +166,45 @@ class Desk:
             for run_id, agent_id in runs:
                 await self.read(self.resume, run_id, agent_id)
         return receipts
+
+    async def settle(
+        self,
+        request: Request | str,
+        how: str,
+        *,
+        result: Any = None,
+        reviewer: Reviewer,
+        via: str = "api",
+    ) -> Request:
+        """A human says how an ``outcome_unknown`` call ended; its run goes on."""
+        old = await self.read(
+            self.store.request, request.id if isinstance(request, Request) else request
+        )
+        again = None
+        if how == "run_again":
+            again = replace(
+                old,
+                id=new_id("r"),
+                ordinal=old.ordinal + 1,
+                state="pending",
+                created_at=datetime.now(UTC),
+                decision=None,
+                reviewer=None,
+                decided_at=None,
+                votes=(),
+            )
+        settled = await self.write(
+            self.store.settle,
+            old.id,
+            how,
+            result=result,
+            reviewer=reviewer.name,
+            identity_source=reviewer.identity_source,
+            via=via,
+            opens=again,
+        )
+        await self.read(self.resume, old.run_id, old.agent_id)
+        return settled
 
     def resume(self, run_id: str, agent_id: str) -> None:
         """Have the run driven on here, unless a living driver holds it or nobody here knows it."""

@@ -37,8 +37,11 @@ class RunScreen(Protocol):
 class Surface(Protocol):
     """Whatever shows requests to a person in this process."""
 
-    def can_ask(self) -> bool:
-        """Whether a person can be reached here now; False means headless."""
+    def can_ask(self, *, background: bool = False) -> bool:
+        """Whether a person can be reached here now; False means headless.
+
+        `background`: by a card whose cell does not wait for the click (more kernels can do that).
+        """
         ...
 
     def waiting(self) -> AbstractContextManager[Any]:

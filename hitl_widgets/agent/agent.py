@@ -500,10 +500,10 @@ class Agent:
         messages = models.dump(driver.root.messages)
         await self.desk.write(self.store.put_document, name, messages)
 
-    async def _to_the_end(self, driver: Driver) -> RunResult:
+    async def _to_the_end(self, driver: Driver, *, background: bool = False) -> RunResult:
         """Show, wait and get the result; what nobody here can decide is raised (R5)."""
         shown = surface.current()
-        asking = shown is not None and shown.can_ask()
+        asking = shown is not None and shown.can_ask(background=background)
         headless = deciders.settings().headless
         if driver.reviewer is None and not asking and headless == "decline":
             driver.reviewer = deciders.decline_all
@@ -531,8 +531,27 @@ class Agent:
 
     def _show(self, driver: Driver, shown: surface.Surface) -> None:
         driver.screen = shown.run_started(
-            run_id=driver.run.id, title=self.name, store=self.store, cancel=driver.cancel
+            run_id=driver.run.id,
+            title=self.name,
+            store=self.store,
+            cancel=lambda: self._cancel(driver.run.id),
         )
+
+    def _cancel(self, run_id: str) -> None:
+        """The panel's Cancel, whoever drives the run by now. Call it on the agent's loop."""
+        driver = living.get((id(self.store), run_id))
+        if driver is not None:
+            driver.cancel()
+        else:
+            self._background = asyncio.ensure_future(self._cancel_idle(run_id))
+
+    async def _cancel_idle(self, run_id: str) -> None:
+        driver = await self._adopt(await self.desk.read(self.store.run, run_id))
+        driver.cancel_at_once()
+        shown = surface.current()
+        if shown is not None:
+            self._show(driver, shown)
+        await driver.start(waits=False)
 
     async def _open_runs(
         self, thread_id: str | None = None, resource_id: str | None = None
@@ -680,7 +699,7 @@ class Agent:
             _log.exception("run %s was decided but cannot go on here", run_id)
             return
         shown = surface.current()
-        if shown is not None and shown.can_ask():
+        if shown is not None and shown.can_ask(background=True):
             self._show(driver, shown)
         try:
             await driver.start(waits=False)
@@ -759,7 +778,7 @@ class RunHandle:
         self._driver = driver
         if self._cancelled:
             driver.cancel_at_once()
-        return await self._agent._to_the_end(driver)  # noqa: SLF001
+        return await self._agent._to_the_end(driver, background=True)  # noqa: SLF001
 
 
 def _delegate(agent: Agent) -> Tool:

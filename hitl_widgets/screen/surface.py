@@ -25,7 +25,7 @@ class WidgetSurface:
     Parameters
     ----------
     can_ask
-        Whether a person can be reached here now.
+        Whether a person can be reached here now; told whether in the background.
     origin
         ``{"notebook", "kernel", "host", "user"}`` as far as known.
     waiting
@@ -39,7 +39,7 @@ class WidgetSurface:
     def __init__(
         self,
         *,
-        can_ask: Callable[[], bool],
+        can_ask: Callable[[bool], bool],
         origin: Callable[[], dict[str, Any]],
         waiting: Context = _nothing,
         output_to: Callable[[], Context] = lambda: _nothing,
@@ -52,9 +52,9 @@ class WidgetSurface:
         self._quiet = quiet
         self._panels: weakref.WeakValueDictionary[str, RunPanel] = weakref.WeakValueDictionary()
 
-    def can_ask(self) -> bool:
+    def can_ask(self, *, background: bool = False) -> bool:
         """Whether a person can be reached here now; False means headless."""
-        return self._can_ask()
+        return self._can_ask(background)
 
     def waiting(self) -> AbstractContextManager[Any]:
         """Keep the person's messages flowing while the caller awaits."""
