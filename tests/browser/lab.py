@@ -56,6 +56,8 @@ class LabServer:
 
 def kernel_name(ipykernel: str) -> str:
     """Return the name of the kernelspec that runs this version of ipykernel."""
+    if ipykernel not in kernel_versions():
+        raise LookupError(f"ipykernel {ipykernel} is not in {OTHER_KERNELS}: run make kernels.")
     return f"ipykernel-{ipykernel}"
 
 

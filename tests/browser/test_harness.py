@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from .lab import OWN_KERNEL
+
 if TYPE_CHECKING:
     from .conftest import OpenNotebook
     from .session import LabSession, Theme
@@ -81,6 +83,16 @@ def test_notebooks_of_one_test_share_a_store_that_is_nobody_elses(
         notebook.wait_done()
     assert first.text(0) == second.text(0) == f"{first.store}\n"
     assert first.store.parent.name.startswith("test-notebooks-of-one-test")
+
+
+@pytest.mark.parametrize("version", ["6.31.0", "7.3.0", OWN_KERNEL])
+def test_the_kernel_has_the_version_that_was_asked_for(
+    open_notebook: OpenNotebook, version: str
+) -> None:
+    notebook = open_notebook("import ipykernel; print(ipykernel.__version__)", kernel=version)
+    notebook.run_all()
+    notebook.wait_done()
+    assert notebook.text(0) == f"{version}\n"
 
 
 def test_bytes_are_counted_per_message_type(lab: LabSession, open_notebook: OpenNotebook) -> None:
