@@ -20,6 +20,9 @@ from .words import known, say
 LONGEST = 2000
 """Characters of one value that a record shows; it says how many there are."""
 
+# States that the verdict's own words tell already.
+_SAID_BY_VERDICT = frozenset({"approved", "declined", "answered", "responded", "done"})
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -97,23 +100,27 @@ def _title(request: Request, locale: str) -> str:
 
 def _verdict_lines(request: Request, locale: str) -> Iterable[str]:
     decision, at = request.decision, request.decided_at
-    if request.state == "pending":
-        yield say("record.asked", locale, time=_time(request.created_at))
-    else:
-        yield say("record.state", locale, state=say(f"state.{request.state}", locale))
+    parts: list[str] = []
     if decision is not None and at is not None:
-        yield say(
-            "record.by",
-            locale,
-            verdict=say(f"after.{decision['verdict']}", locale),
-            who=visible(request.reviewer or "?"),
-            via=_via(request.via, locale),
-            time=_time(at),
+        parts.append(
+            say(
+                "record.by",
+                locale,
+                verdict=say(f"after.{decision['verdict']}", locale),
+                who=visible(request.reviewer or "?"),
+                via=_via(request.via, locale),
+                time=_time(at),
+            )
         )
-        for key in ("note", "reason"):
-            if decision.get(key):
-                yield say(f"after.{key}", locale, **{key: visible(str(decision[key]))})
-    yield f"{say('record.fingerprint', locale)}: {request.short_fingerprint}"
+    if request.state == "pending":
+        parts.append(say("record.asked", locale, time=_time(request.created_at)))
+    elif request.state not in _SAID_BY_VERDICT:
+        parts.append(say("record.state", locale, state=say(f"state.{request.state}", locale)))
+    parts.append(f"{say('record.fingerprint', locale)}: {request.short_fingerprint}")
+    yield " · ".join(parts)
+    for key in ("note", "reason"):
+        if (decision or {}).get(key):
+            yield say(f"after.{key}", locale, **{key: visible(str((decision or {})[key]))})
 
 
 def _via(via: str | None, locale: str) -> str:

@@ -36,7 +36,7 @@ export function Card({ view }: { view: RequestView }) {
   const hadFocus = useRef(false);
   hadFocus.current = holdsFocus(look.ref.current);
   useLayoutEffect(() => {
-    // The buttons are gone: the keyboard goes on from what became of them.
+    // The buttons are gone: who works by keyboard goes on from what became of them.
     if (over && hadFocus.current) status.current?.focus();
   }, [over]);
   const role = view.kind === "input" && !over ? "form" : "group";
@@ -57,9 +57,11 @@ export function Card({ view }: { view: RequestView }) {
   );
 }
 
+/** Whether the keyboard's focus is in the card; a button that the mouse pressed does not count. */
 function holdsFocus(card: HTMLElement | null): boolean {
   const root = card?.getRootNode() as Document | ShadowRoot | undefined;
-  return Boolean(card && root?.activeElement && card.contains(root.activeElement));
+  const active = root?.activeElement;
+  return Boolean(active && card?.contains(active) && active.matches(":focus-visible"));
 }
 
 interface OverProps {

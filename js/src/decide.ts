@@ -80,6 +80,7 @@ export function useLook(on: boolean) {
     const card = ref.current;
     if (!card || !on) return;
     const who = {};
+    port.alive.greet();
     let inView = false;
     const look = () => {
       if (inView && document.visibilityState === "visible") {

@@ -28,15 +28,16 @@ export function mount({ model, el }: MountProps, hub: Pick<Model, "get">): () =>
   root.className = "hitl-root";
   el.replaceChildren(root);
   adoptStyles(root);
+  const lookAtFocus = model.get("shows") === "panel" ? watchFocus(root, port) : () => {};
   const draw = () => {
     const ui = { ...language(hub.get("locale")), port };
     root.lang = ui.locale;
     render(<UiContext.Provider value={ui}>{content(model)}</UiContext.Provider>, root);
+    lookAtFocus();
   };
   const events = ["change:view", "change:requests"];
   for (const event of events) model.on(event, draw);
   guardKeys(root);
-  reportFocus(root, port, model);
   draw();
   return () => {
     for (const event of events) model.off(event, draw);
@@ -65,19 +66,21 @@ function guardKeys(root: HTMLElement): void {
   });
 }
 
-/** A panel is swapped for its record only when no one is at work in it. */
-function reportFocus(root: HTMLElement, port: Port, model: Model): void {
-  if (model.get("shows") !== "panel") return;
+/** Tell the kernel when a person is at work in a panel: it is not swapped for its record then. */
+function watchFocus(root: HTMLElement, port: Port): () => void {
   let inside = false;
-  const report = (now: boolean) => {
+  const look = () => {
+    const active = (root.getRootNode() as Document | ShadowRoot).activeElement ?? null;
+    const now = root.contains(active);
     if (now === inside) return;
     inside = now;
     port.ask({ type: "focus", inside }, () => {});
   };
-  root.addEventListener("focusin", () => report(true));
-  root.addEventListener("focusout", (event) => {
-    if (!root.contains(event.relatedTarget as globalThis.Node | null)) report(false);
-  });
+  // A moment later: the focus may only be on its way from one control to the next.
+  const soon = () => setTimeout(look, 0);
+  root.addEventListener("focusin", soon);
+  root.addEventListener("focusout", soon);
+  return soon;
 }
 
 export default { initialize };

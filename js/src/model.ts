@@ -88,6 +88,11 @@ export class Liveness {
     return () => this.listeners.delete(listener);
   }
 
+  /** Ask once for a card that was just drawn, in view or not. */
+  greet(): void {
+    if (this.state === "unknown" && !this.asking) this.ping();
+  }
+
   /** Somebody looks; `who` counts until `leave`. */
   look(who: object): void {
     this.lookers.add(who);

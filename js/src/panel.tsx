@@ -73,53 +73,53 @@ function PanelHead({ run }: { run: RunView }) {
 interface TurnData {
   key: string;
   items: (TextItem | CallItem)[];
-  waiting: RequestView[];
-  decided: RequestView[];
+  views: RequestView[];
 }
 
-/** Items with their requests; neighbouring calls of one model turn that wait stand together. */
+/**
+ * Items with their requests; calls of one model turn that ask stand together. A card never moves
+ * to another place while its run goes on: what was typed and reached in it would be lost.
+ */
 function turns(items: RunView["items"], requests: RequestView[]): TurnData[] {
   const out: TurnData[] = [];
   items.forEach((item, i) => {
-    const mine =
+    const views =
       item.kind === "call" ? requests.filter((view) => view.tool_call_id === item.id) : [];
-    const waiting = mine.filter((view) => view.state === "pending");
-    const decided = mine.filter((view) => view.state !== "pending");
-    const turn = waiting[0]?.turn;
+    const turn = views[0]?.turn;
     const last = out.at(-1);
-    if (turn && last?.waiting.some((view) => view.turn === turn)) {
+    if (turn && last?.views.some((view) => view.turn === turn)) {
       last.items.push(item);
-      last.waiting.push(...waiting);
-      last.decided.push(...decided);
-    } else
-      out.push({
-        key: item.kind === "call" ? item.id : `text-${i}`,
-        items: [item],
-        waiting,
-        decided,
-      });
+      last.views.push(...views);
+    } else out.push({ key: item.kind === "call" ? item.id : `text-${i}`, items: [item], views });
   });
   return out;
 }
 
 function Turn({ turn }: { turn: TurnData }) {
-  const { items, waiting, decided } = turn;
   const { say } = useUi();
-  const cards = waiting.map((view) => <Card key={view.id} view={view} />);
+  const waiting = turn.views.filter((view) => view.state === "pending").length;
+  const group =
+    waiting > 1
+      ? ({
+          class: "siblings",
+          role: "group",
+          "aria-label": say("card.group", { n: waiting }),
+        } as const)
+      : {};
   return (
     <li>
-      {items.map((item) => (item.kind === "text" ? <Said item={item} /> : <Call item={item} />))}
-      {decided.map((view) => (
-        <Card key={view.id} view={view} />
-      ))}
-      {waiting.length > 1 ? (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset draws a box of its own
-        <div class="siblings" role="group" aria-label={say("card.group", { n: waiting.length })}>
-          {cards}
-        </div>
-      ) : (
-        cards
+      {turn.items.map((item, i) =>
+        item.kind === "text" ? (
+          <Said key={`text-${i}`} item={item} />
+        ) : (
+          <Call key={item.id} item={item} />
+        ),
       )}
+      <div key="cards" {...group}>
+        {turn.views.map((view) => (
+          <Card key={view.id} view={view} />
+        ))}
+      </div>
     </li>
   );
 }
