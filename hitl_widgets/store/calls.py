@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, cast
 
-from hitl_widgets.errors import AlreadyDecided, LeaseLost, RequestNotFound
+from hitl_widgets.errors import AlreadyDecided, LeaseLost, NotPermitted, RequestNotFound
 from hitl_widgets.fingerprint import mask
 from hitl_widgets.request import Call, Request, State, from_row, new_id
 
@@ -150,12 +150,26 @@ def resume(tx: Tx, owner: str, call_id: str, run_token: str, token: str) -> Call
     """Start a call that has no question of its own to wait for."""
     row = row_of(tx, call_id)
     runs.held(tx, row["run_id"], run_token)
-    waiting = arrows.of_call(tx, call_id, *arrows.OPEN)
-    if waiting:
-        raise arrows.standing(waiting[0])
+    _no_gate_left(tx, row)
     call = start(tx, row, owner, token)
     _event(tx, "call-started", call, owner=owner, evaluation=call.evaluation)
     return call
+
+
+def _no_gate_left(tx: Tx, row: sqlite3.Row) -> None:
+    """Refuse to start a call around its gate (F5): what it asked last must be what it was
+    claimed by, and one that never asked must be free."""
+    asked = tx.rows(
+        "SELECT id FROM requests WHERE tool_call_id = ? ORDER BY seq DESC LIMIT 1", (row["id"],)
+    )
+    if asked:
+        last = arrows.get(tx, asked[0]["id"])
+        if last.state != "parked":
+            raise arrows.standing(last)
+    elif to_call(row).permission != "allow":
+        raise NotPermitted(
+            f"The call {row['id']} ({row['tool_name']}) must be asked for before it may run."
+        )
 
 
 def lose(tx: Tx, call_id: str, token: str, why: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from hitl_widgets.errors import LeaseLost, SnapshotNotFound, StoreError
 from hitl_widgets.request import Request, Run, RunState
@@ -186,7 +186,7 @@ def _drop(tx: Tx, keys: Iterable[str]) -> None:
 def frame(tx: Tx, key: str) -> Any:
     """A snapshot."""
     try:
-        value: Any = tx.snapshots[key]
+        value = cast("Any", tx.snapshots)[key]
     except KeyError:
         raise SnapshotNotFound(
             f"There is no snapshot {key} in {tx.database.path}: its run has ended, or was never "
