@@ -53,7 +53,7 @@ def _ipython() -> Any:
     return module.get_ipython() if module is not None else None
 
 
-def _kernel() -> Any:
+def running_kernel() -> Any:
     """Return the ipykernel of this process, or None; other kernels have other insides."""
     kernel = getattr(_ipython(), "kernel", None)
     module = sys.modules.get("ipykernel.kernelbase")
@@ -69,7 +69,7 @@ def pump_kind() -> PumpKind:
         The generation of ipykernel that it works on; ``"unsupported"`` on an ipykernel whose
         inside is not one we know; ``"none"`` without ipykernel.
     """
-    kernel = _kernel()
+    kernel = running_kernel()
     if kernel is None:
         return "none"
     pump = pump_of(kernel)
@@ -84,7 +84,7 @@ def waiting() -> Generator[None]:
     the last one out puts the kernel back as it was. It does nothing off the main thread, without a
     running event loop, outside ipykernel and on an ipykernel whose inside is unknown.
     """
-    kernel = _kernel()
+    kernel = running_kernel()
     pump = pump_of(kernel) if kernel is not None else None
     loop = _main_loop()
     if pump is None or loop is None:
@@ -150,7 +150,7 @@ def current_parent() -> KernelMessage | None:
     Call it in the cell, before work goes to the background: on ipykernel 6 a background task sees
     whichever cell is running.
     """
-    kernel = _kernel()
+    kernel = running_kernel()
     return cast("KernelMessage", kernel.get_parent("shell")) or None if kernel is not None else None
 
 
@@ -193,7 +193,7 @@ def _redirect(target: Any, header: dict[str, Any], undo: contextlib.ExitStack) -
 
 def ipykernel_version() -> str | None:
     """Return the version of the ipykernel that runs this process, or None."""
-    return sys.modules["ipykernel"].__version__ if _kernel() is not None else None
+    return sys.modules["ipykernel"].__version__ if running_kernel() is not None else None
 
 
 def kernel_id() -> str | None:
@@ -201,7 +201,7 @@ def kernel_id() -> str | None:
 
     It is taken from the name of the connection file (``kernel-<id>.json``).
     """
-    application = getattr(_kernel(), "parent", None)
+    application = getattr(running_kernel(), "parent", None)
     connection_file = getattr(application, "connection_file", "")
     return Path(connection_file).stem.removeprefix("kernel-") or None
 
@@ -211,7 +211,7 @@ def allow_stdin() -> bool | None:
 
     nbclient, nbconvert and papermill say no: nobody is there.
     """
-    kernel = _kernel()
+    kernel = running_kernel()
     if kernel is None:
         return None
     content = (current_parent() or {}).get("content", {})

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import functools
 import inspect
 import logging
@@ -146,8 +145,8 @@ class _Shell7(Shell):
         return self._cell
 
 
-def _has(kernel: Any, path: str) -> bool:
-    """Whether a dotted path of attributes leads somewhere."""
+def has_attribute(kernel: Any, path: str) -> bool:
+    """Whether a dotted path of attributes leads somewhere from this kernel."""
     try:
         return functools.reduce(getattr, path.split("."), kernel) is not None
     except AttributeError:
@@ -157,7 +156,7 @@ def _has(kernel: Any, path: str) -> bool:
 def _shell_of(kernel: Any) -> Shell | None:
     """Find the way to this kernel's main shell; None if its inside is not one we know."""
     for shell_class in (_Shell7, _Shell6):
-        if all(_has(kernel, path) for path in shell_class.needs):
+        if all(has_attribute(kernel, path) for path in shell_class.needs):
             shell = shell_class(kernel)
             # Both generations receive frames, not copies; anything else is no kernel we know.
             return shell if getattr(shell.stream, "_recv_copy", None) is False else None
@@ -180,8 +179,7 @@ class _Hook:
         if self.live:
             msg_type = self._type_of(frames)
             if msg_type in COMM_MESSAGES:
-                # A copied context: the parent set for this message must not leak into the stream.
-                return contextvars.copy_context().run(self._handle_comm, frames)
+                return self._handle_comm(frames)
             if msg_type in RECONNECT_REQUESTS:
                 return self._answer(frames)
         return self.kernels_own(frames)

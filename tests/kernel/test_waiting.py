@@ -282,7 +282,12 @@ class TestInterrupt:
         self, notebook: Notebook, how: str
     ) -> None:
         """F29: CancelledError in the cell, queued cells aborted, the kernel as before."""
-        cell = notebook.execute("print(await ask('interrupted'))")
+        cell = notebook.execute(
+            "from hitl_widgets.notebook.kernel import waiting\n"
+            "with waiting():\n"
+            "    await asyncio.sleep(0.5)  # nothing of the start wakes the loop any more\n"
+            "    await ask('interrupted')"
+        )
         card = await cell.card("interrupted")
         queued = notebook.execute("print('must not run')")
         if how == "signal":
