@@ -30,6 +30,8 @@ class WidgetSurface:
         ``{"notebook", "kernel", "host", "user"}`` as far as known.
     waiting
         A context that keeps the person's messages flowing.
+    blocking
+        The same for a caller that blocks its thread; None where that cannot be done.
     output_to
         Called where a run starts; returns the context in which its output is shown in that cell.
     quiet
@@ -42,12 +44,14 @@ class WidgetSurface:
         can_ask: Callable[[bool], bool],
         origin: Callable[[], dict[str, Any]],
         waiting: Context = _nothing,
+        blocking: Callable[[], AbstractContextManager[Any] | None] = lambda: None,
         output_to: Callable[[], Context] = lambda: _nothing,
         quiet: Callable[[Any], None] = lambda _widget: None,
     ) -> None:
         self._can_ask = can_ask
         self._origin = origin
         self._waiting = waiting
+        self._blocking = blocking
         self._output_to = output_to
         self._quiet = quiet
         self._panels: weakref.WeakValueDictionary[str, RunPanel] = weakref.WeakValueDictionary()
@@ -59,6 +63,10 @@ class WidgetSurface:
     def waiting(self) -> AbstractContextManager[Any]:
         """Keep the person's messages flowing while the caller awaits."""
         return self._waiting()
+
+    def blocking(self) -> AbstractContextManager[Any] | None:
+        """Keep the person's messages flowing while the caller's thread is blocked."""
+        return self._blocking()
 
     def origin(self) -> dict[str, Any]:
         """Where we are, as far as known."""

@@ -19,7 +19,9 @@ export function After({
   const good = decided.verdict !== "decline";
   return (
     <>
-      <Mark good={good} />
+      <Mark
+        sign={view.state in CONSEQUENCES && view.state !== "executing" ? "!" : good ? "✓" : "✕"}
+      />
       <span>
         {headline(decided, already, say)}{" "}
         <code>
@@ -41,7 +43,7 @@ function Undecided({ view }: { view: RequestView }) {
   const key = view.state === "expired" ? (`after.expired.${view.on_expire}` as const) : null;
   return (
     <>
-      <Mark good={false} />
+      <Mark sign="✕" />
       <span>
         <code>
           <Revealed text={view.message ?? view.tool} />
@@ -59,9 +61,11 @@ function Undecided({ view }: { view: RequestView }) {
   );
 }
 
-const Mark = ({ good }: { good: boolean }) => (
-  <span class={good ? "tick" : "cross"} aria-hidden="true">
-    {good ? "✓" : "✕"}
+const MARKS = { "✓": "tick", "✕": "cross", "!": "caution" } as const;
+
+const Mark = ({ sign }: { sign: keyof typeof MARKS }) => (
+  <span class={MARKS[sign]} aria-hidden="true">
+    {sign}
   </span>
 );
 

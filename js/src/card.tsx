@@ -4,6 +4,7 @@ import { After } from "./after";
 import { Args } from "./args";
 import { Difference } from "./compare";
 import { type Decider, useDecider, useLook } from "./decide";
+import { diff, leaves } from "./diff";
 import { Form } from "./form";
 import { Gate } from "./gate";
 import type { Compared, DecisionDoc, RequestView } from "./generated/messages";
@@ -156,6 +157,12 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
       : []),
   ];
   const leave = () => setOpen(null);
+  // Beside the buttons: a line of its own would move them, and a press on what moved is refused.
+  const status = (
+    <p class="said" role="status">
+      {busy ? say("kernel.sending") : said && say(said)}
+    </p>
+  );
   return (
     <>
       <Head view={view} live />
@@ -172,9 +179,6 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
       )}
       <Blocked gate={gate} />
       <Silence decider={decider} life={life} />
-      <p class="said" role="status">
-        {busy ? say("kernel.sending") : said && say(said)}
-      </p>
       {open === "note" && (
         <Dialog
           name={say("dialog.note")}
@@ -182,6 +186,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
           hint={say("dialog.hint.note")}
           draft={drafts.current.note}
           leave={leave}
+          status={status}
           button={(text) => (
             <Consent
               label={say("button.approve")}
@@ -198,6 +203,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
           hint={say("dialog.hint.reason")}
           draft={drafts.current.reason}
           leave={leave}
+          status={status}
           button={(text) => (
             <button
               type="button"
@@ -217,6 +223,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
           hint={say("dialog.hint.result")}
           draft={drafts.current.respond}
           leave={leave}
+          status={status}
           button={(text) => (
             <button
               type="button"
@@ -248,7 +255,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
               {say(confirm ? "button.no" : "button.decline")}
             </button>
           )}
-          <span class="grow" />
+          {status}
           <Menu name={say("button.more")} items={items} disabled={busy} />
         </footer>
       )}
@@ -314,6 +321,13 @@ export function Silence({ decider, life }: { decider: Decider; life: Life }) {
   );
 }
 
+function countChanged(view: RequestView, other: Compared, say: Say): string {
+  const n = diff(parse(other.args), parse(view.args), other.secrets, view.secrets).length;
+  return n === 0
+    ? say("compare.same")
+    : say("compare.changed", { n, all: leaves(parse(view.args)).size });
+}
+
 interface FingerprintProps {
   view: RequestView;
   compared?: Compared | null;
@@ -342,6 +356,7 @@ function Fingerprint({ view, compared = null, choose }: FingerprintProps) {
       >
         {say(copied ? "button.copied" : "button.copy")}
       </button>
+      {compared && <span>{countChanged(view, compared, say)}</span>}
       <span class="grow" />
       {choose &&
         view.compare.map((other) => (

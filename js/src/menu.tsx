@@ -1,5 +1,5 @@
 // A button with a menu of further actions, and the small dialog that some of them open.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { freshElementId, useUi } from "./ui";
 
 export interface Item {
@@ -23,7 +23,8 @@ export function Menu({
   const entries = () => [
     ...(root.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? []),
   ];
-  useEffect(() => {
+  // Before the next key: a fast typist's second arrow belongs to the menu already.
+  useLayoutEffect(() => {
     if (!open) return;
     entries()[0]?.focus();
     const away = (event: Event) => {
@@ -106,15 +107,16 @@ interface DialogProps {
   button: preact.ComponentChild | ((text: string) => preact.ComponentChild);
   draft: { text: string };
   leave: () => void;
+  status: preact.ComponentChild;
 }
 
 /** A named box with one text field; Escape and Cancel leave it, the text stays. */
-export function Dialog({ name, field, hint, button, draft, leave }: DialogProps) {
+export function Dialog({ name, field, hint, button, draft, leave, status }: DialogProps) {
   const { say } = useUi();
   const [text, setText] = useState(draft.text);
   const [id] = useState(() => freshElementId("field"));
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => area.current?.focus(), []);
+  useLayoutEffect(() => area.current?.focus(), []);
   return (
     <div
       class="dialog"
@@ -145,6 +147,7 @@ export function Dialog({ name, field, hint, button, draft, leave }: DialogProps)
         <button type="button" class="button" onClick={leave}>
           {say("button.cancel")}
         </button>
+        {status}
       </div>
     </div>
   );
