@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, cast
 
 from hitl_widgets.errors import ToolDefinitionError
+from hitl_widgets.schema._json import is_list, is_object
 from hitl_widgets.schema._pydantic import NO_ZONE
 
 
@@ -42,7 +43,20 @@ def validator_of(schema: dict[str, Any]) -> Any:
         kind = Draft7Validator
     # An empty registry loads nothing: no reference reaches the network.
     registry = cast("Any", Registry)()  # its stubs leave its parts unknown
-    return _careful(kind)(schema, registry=registry, format_checker=kind.FORMAT_CHECKER)
+    return _careful(kind)(_placed(schema), registry=registry, format_checker=kind.FORMAT_CHECKER)
+
+
+def _placed(value: Any) -> Any:
+    """Write ``false`` as ``{"not": {}}``: jsonschema does not say where a false property stands."""
+    if is_list(value):
+        return [_placed(v) for v in value]
+    if not is_object(value):
+        return value
+    out = {k: _placed(v) for k, v in value.items()}
+    for word in ("properties", "patternProperties"):
+        if is_object(out.get(word)):
+            out[word] = {k: {"not": {}} if v is False else v for k, v in out[word].items()}
+    return out
 
 
 @cache

@@ -7,6 +7,7 @@ branch that the value fits best stay. Messages never quote the value: it may be 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -262,9 +263,9 @@ def _words(error: Any) -> str:  # noqa: PLR0911 - one line per keyword
             kinds = want if is_list(want) else [want]
             return f"Should be {' or '.join(_KINDS.get(k, str(k)) for k in kinds)}"
         case "enum":
-            return f"Should be one of {', '.join(map(repr, want))}"
+            return f"Should be one of {', '.join(map(json.dumps, want))}"
         case "const":
-            return f"Should be {want!r}"
+            return f"Should be {json.dumps(want)}"
         case "format":
             return f"Should be a valid {want}"
         case "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties":
@@ -301,5 +302,4 @@ _OTHER = {
     "contains": "No item is of the kind that has to be there",
     "propertyNames": "A name is not allowed here",
     "additionalProperties": "A field is not expected here",
-    "false schema": "Nothing is allowed here",
 }

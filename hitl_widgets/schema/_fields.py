@@ -13,7 +13,7 @@ from hitl_widgets.schema._document import (
     merge,
     reference,
 )
-from hitl_widgets.schema._json import is_list, is_object
+from hitl_widgets.schema._json import is_list, is_object, same
 from hitl_widgets.schema._pydantic import DECIMAL
 from hitl_widgets.schema._secrets import is_secret
 
@@ -208,7 +208,9 @@ def options_of(doc: Document, plain: Node) -> list[tuple[Any, str]]:
     """Return values and labels where a node lists its values, else nothing."""
     if "enum" in plain:
         names = plain.get("enumNames") or [_label(v) for v in plain["enum"]]
-        return list(zip(plain["enum"], map(str, names), strict=False))
+        pairs = list(zip(plain["enum"], map(str, names), strict=False))
+        # An Enum class with two names for one value lists it twice.
+        return [p for i, p in enumerate(pairs) if not any(same(p[0], q[0]) for q in pairs[:i])]
     out: list[tuple[Any, str]] = []
     for branch in alternatives(plain):
         flat = doc.plain(branch)

@@ -272,7 +272,8 @@ class _Merge:
             return ABSENT if blank else finish(self._doc, node, came)
         if sent is ABSENT:  # it was not shown; what came is new, or what an empty control gives
             return initial if is_blank(self._doc, node, came) else finish(self._doc, node, came)
-        if (came is ABSENT and sent is None) or (came is not ABSENT and same(came, sent)):
+        kept = sent is None if came is ABSENT else same(came, sent)
+        if kept and not (self._filling and is_object(came)):
             return initial
         if came is ABSENT:
             return ABSENT
@@ -334,8 +335,12 @@ def _as_json(shape: Shape, initial: Any) -> Any:
         return initial
     try:
         return shape.dump(initial)
-    except HitlError:
-        return to_jsonable_python(initial, fallback=str)
+    except (HitlError, TypeError, AttributeError):
+        pass
+    try:
+        return to_jsonable_python(initial, fallback=str, bytes_mode="base64")
+    except (ValueError, RecursionError):  # part of a cycle, or too deep
+        return repr(initial)
 
 
 def _json_text(value: Any) -> Any:

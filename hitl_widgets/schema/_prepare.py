@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hitl_widgets.schema._document import SCALARS, Document, Node, reference
+from hitl_widgets.schema._document import Document, Node, reference
 from hitl_widgets.schema._fields import Field, field_of, value_schema
 from hitl_widgets.schema._json import is_list, is_object, page_safe
 from hitl_widgets.schema._pydantic import DECIMAL
@@ -102,8 +102,7 @@ class Preparer:
         root = self._doc.root
         form = self._node(root, required=True)
         if field_of(self._doc, root).kind != "object" or "$ref" in form:
-            scalar = form.get("type") in SCALARS
-            form.setdefault("title", self._title(root) if scalar else ANSWER)
+            form.setdefault("title", ANSWER)
             form = {
                 "type": "object",
                 "properties": {ROOT: form},
@@ -127,7 +126,7 @@ class Preparer:
         properties get the same as `beside`.
         """
         if reference(source) in self._doc.cyclic:
-            return self._recursive(source, key)
+            return self._recursive(source, key, required=required)
         place = _Place(key, tag, beside, required)
         field = field_of(self._doc, source)
         node: Node = {k: v for k, v in field.plain.items() if k in _KEPT}
@@ -148,7 +147,7 @@ class Preparer:
 
     # -- recursion -------------------------------------------------------------------------------
 
-    def _recursive(self, source: Node, key: str | None) -> Node:
+    def _recursive(self, source: Node, key: str | None, *, required: bool) -> Node:
         ref = reference(source)
         assert ref is not None
         if ref not in self._names:
@@ -165,7 +164,8 @@ class Preparer:
             return node
         # Drawn at once, a thing inside itself would never end: the person opens it.
         title = told.get("title", self._title(source))
-        return {**told, "anyOf": [{"type": "null", "title": CHOOSE}, {**node, "title": title}]}
+        closed = {"type": "null", "title": CHOOSE if required else NONE}
+        return {**told, "anyOf": [closed, {**node, "title": title}]}
 
     # -- unions ----------------------------------------------------------------------------------
 
@@ -220,7 +220,8 @@ class Preparer:
         kind = self._doc.kind(plain)
         word = WORDS.get(kind or "", "Value")
         if kind == "array" and is_object(plain.get("items")):
-            return "List of " + self._title(plain["items"]).lower()
+            item = self._title(plain["items"])
+            return "List of values" if "[" in item else "List of " + item.lower()
         named = plain.get("format") and plain.get("format") != DECIMAL
         return f"{word} ({plain['format']})" if named else word
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 from abc import ABC, abstractmethod
@@ -225,6 +226,11 @@ def shape_of(source: Any) -> Shape:
         return JsonShape(cast("Mapping[str, Any]", source))
     if isinstance(source, TypeAdapter):
         return TypeShape(Any, adapter=cast("TypeAdapter[Any]", source))
+    if isinstance(source, str) or inspect.isroutine(source):
+        raise ToolDefinitionError(
+            f"{source!r} is neither a type nor a JSON Schema. Give a pydantic model, a type "
+            "such as int or list[str], or a JSON Schema as a dict."
+        )
     return TypeShape(source)
 
 
