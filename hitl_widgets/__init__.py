@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     from .policy import Verdict as Verdict
     from .policy import auto as auto
     from .policy import disabled as disabled
+    from .questions import ask as ask
+    from .questions import ask_sync as ask_sync
+    from .questions import confirm as confirm
+    from .questions import confirm_sync as confirm_sync
+    from .questions import require_approval as require_approval
+    from .questions import run_sync as run_sync
     from .request import Answer as Answer
     from .request import Approve as Approve
     from .request import Decline as Decline
@@ -80,6 +86,7 @@ _MODULES = {
     ),
     "events": "Chunk",
     "policy": "ApprovalContext Verdict auto disabled",
+    "questions": "ask ask_sync confirm confirm_sync require_approval run_sync",
     "request": "Answer Approve Decline Evaluation Receipt Request Respond Reviewer",
     "screen.card": "ApprovalCard",
     "screen.inbox": "Inbox",

@@ -48,6 +48,11 @@ class Surface(Protocol):
         """Keep the person's messages flowing while the caller awaits."""
         ...
 
+    def blocking(self) -> AbstractContextManager[Any] | None:
+        """Keep the person's messages flowing while the caller's thread is blocked; None where
+        that cannot be done."""
+        ...
+
     def run_started(
         self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
     ) -> RunScreen:

@@ -1,0 +1,204 @@
+"""Any argument of a plain function as JSON that can be shown, compared and approved.
+
+JSON values and pydantic models stand as they are. Tables, arrays and files are described by type,
+shape and a digest of their content, so that a change between asking and running is seen; such a
+call cannot be run again by another process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, cast
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from .errors import NotDescribable
+from .schema import shape_of
+
+ROWS = 20
+"""Rows of a table that are kept to be looked at."""
+KIND = "$described"
+"""Key by which a screen knows a description: ``table``, ``array``, ``file``."""
+
+
+@dataclass(slots=True)
+class Description:
+    """Arguments as JSON.
+
+    Attributes
+    ----------
+    secrets
+        JSON Pointers of what nobody may read.
+    portable
+        Whether another process could run the call from `args` alone.
+    """
+
+    args: dict[str, Any] = field(default_factory=dict[str, Any])
+    secrets: list[str] = field(default_factory=list[str])
+    portable: bool = True
+
+
+def describe_arguments(
+    arguments: Mapping[str, Any],
+    *,
+    where: str,
+    declared: Sequence[str] = (),
+    describers: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> Description:
+    """Describe bound arguments by name.
+
+    Parameters
+    ----------
+    where
+        The function's name, for errors.
+    declared
+        JSON Pointers declared secret.
+    describers
+        Name → function giving JSON for that argument.
+
+    Raises
+    ------
+    NotDescribable
+        An argument has no exact form: says how to give it one.
+    """
+    told = Description(secrets=list(declared))
+    for name, value in arguments.items():
+        describer = (describers or {}).get(name)
+        if describer is not None:
+            told.args[name] = to_jsonable_python(describer(value))
+            told.portable = False
+        else:
+            told.args[name] = _describe(value, f"/{_escape(name)}", told, f"{where}({name}=…)")
+    return told
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _describe(value: Any, pointer: str, told: Description, where: str) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case SecretStr() | SecretBytes():
+            told.secrets.append(pointer)
+            secret = value.get_secret_value()
+            return secret if isinstance(secret, str) else secret.hex()
+        case BaseModel():
+            shape = shape_of(type(value))
+            plain = shape.dump(value)
+            told.secrets += [pointer + p for p in shape.secrets_in(plain)]
+            return plain
+        case PurePath():
+            return _file(Path(value), told)
+        case dict():
+            items = cast("dict[Any, Any]", value)
+            return {
+                _key(k, where): _describe(v, f"{pointer}/{_escape(str(k))}", told, where)
+                for k, v in items.items()
+            }
+        case list() | tuple():
+            items = cast("Sequence[Any]", value)
+            return [_describe(v, f"{pointer}/{i}", told, where) for i, v in enumerate(items)]
+        case _:
+            return _object(value, told, where)
+
+
+def _key(key: Any, where: str) -> str:
+    if not isinstance(key, str):
+        raise NotDescribable(
+            f"{where} holds a dict with the key {key!r}; JSON keys are text. Pass text keys, or "
+            "describe={name: function}."
+        )
+    return key
+
+
+def _object(value: Any, told: Description, where: str) -> Any:
+    library = type(value).__module__.partition(".")[0]
+    name = type(value).__name__
+    if library in ("pandas", "polars") and name in ("DataFrame", "Series", "LazyFrame"):
+        told.portable = False
+        return _pandas(value) if library == "pandas" else _polars(value)
+    if library == "numpy" and name == "ndarray":
+        told.portable = False
+        return _array(value)
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError as e:
+        raise NotDescribable(
+            f"{where} is a {type(value).__module__}.{name}, which has no exact form that could "
+            "be shown and compared. Pass plain values, or say how to describe it: "
+            "@hitl.require_approval(describe={name: function})."
+        ) from e
+
+
+def _file(path: Path, told: Description) -> Any:
+    if not path.is_file():
+        return str(path)
+    told.portable = False
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return {KIND: "file", "path": str(path), "bytes": path.stat().st_size, "sha256": content}
+
+
+def _pandas(value: Any) -> dict[str, Any]:
+    import pandas as pd  # noqa: PLC0415  # an extra; the value shows that it is there
+
+    frame = value.to_frame() if type(value).__name__ == "Series" else value
+    try:
+        rows = pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes()
+    except TypeError:  # unhashable cells, such as lists
+        rows = frame.to_json(orient="split", default_handler=repr).encode()
+    columns = {str(c): str(t) for c, t in zip(frame.columns, frame.dtypes, strict=True)}
+    head = json.loads(frame.head(ROWS).to_json(orient="split", default_handler=repr))
+    return _table("pandas", value, frame.shape, columns, head["data"], rows)
+
+
+def _polars(value: Any) -> dict[str, Any]:
+    frame = value.collect() if type(value).__name__ == "LazyFrame" else value
+    frame = frame.to_frame() if type(frame).__name__ == "Series" else frame
+    columns = {c: str(t) for c, t in frame.schema.items()}
+    head = [[to_jsonable_python(v, fallback=repr) for v in r] for r in frame.head(ROWS).rows()]
+    return _table("polars", value, frame.shape, columns, head, repr(frame.rows()).encode())
+
+
+def _table(
+    library: str,
+    value: Any,
+    shape: Sequence[int],
+    columns: Mapping[str, str],
+    head: list[Any],
+    content: bytes,
+) -> dict[str, Any]:
+    names = json.dumps([list(columns.items()), list(shape)]).encode()
+    return {
+        KIND: "table",
+        "type": f"{library}.{type(value).__name__}",
+        "shape": list(shape),
+        "columns": dict(columns),
+        "rows": head,
+        "sha256": hashlib.sha256(names + content).hexdigest(),
+    }
+
+
+def _array(value: Any) -> dict[str, Any]:
+    if value.dtype.hasobject:
+        content = repr(value.tolist()).encode()
+    else:
+        content = value.tobytes(order="C")
+    head = value.reshape(-1)[:ROWS].tolist()
+    return {
+        KIND: "array",
+        "type": "numpy.ndarray",
+        "dtype": str(value.dtype),
+        "shape": list(value.shape),
+        "first": to_jsonable_python(head, fallback=repr, inf_nan_mode="strings"),
+        "sha256": hashlib.sha256(
+            f"{value.dtype}{value.shape}".encode() + content
+        ).hexdigest(),
+    }
