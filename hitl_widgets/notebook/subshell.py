@@ -13,7 +13,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 from .kernel import quiet_comm, running_kernel
 from .pump import RECONNECT_REQUESTS, has_attribute
@@ -136,7 +136,7 @@ class _Readdresser:
             return frames
         header = {**session.unpack(rest[1].bytes), "subshell_id": self._subshell_id}
         signed = [session.pack(header), *(frame.bytes for frame in rest[2:5])]
-        frame: Any = type(rest[1])
+        frame = cast("Callable[[bytes], Any]", type(rest[1]))
         routing = frames[: len(identities) + 1]
         return [*routing, frame(session.sign(signed)), *map(frame, signed), *rest[5:]]
 
