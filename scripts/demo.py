@@ -6,50 +6,21 @@ Everything after the script's name is handed to JupyterLab, for example ``--port
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts import jupyter  # noqa: E402
+
 LESSON = ROOT / "notebooks" / "01_first_approval.ipynb"
 
 
-def environment(home: Path) -> dict[str, str]:
-    """Return this process's environment with every Jupyter directory moved under `home`.
-
-    The person's own settings, extensions and kernels neither disturb the demo nor are touched.
-    """
-    places = {
-        "IPYTHONDIR": "ipython",
-        "JUPYTERLAB_SETTINGS_DIR": "lab/settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "lab/workspaces",
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-    }
-    moved = {name: str(home / place) for name, place in places.items()}
-    for place in moved.values():
-        Path(place).mkdir(parents=True, exist_ok=True)
-    # Kept between two demos, so that "restart loses nothing" can be tried.
-    return {**os.environ, **moved, "HITL_STORE": str(home / "requests.db")}
-
-
-def arguments(extra: list[str]) -> list[str]:
-    """Return JupyterLab's command line: offline, no pop-ups, works as root and without a screen."""
-    command = [
-        *(sys.executable, "-m", "jupyterlab", str(LESSON)),
-        f"--ServerApp.root_dir={ROOT}",
-        # News, update checks and the extension manager would ask servers elsewhere.
-        "--LabApp.news_url=",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.extension_manager=readonly",
-    ]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--allow-root")
-    # Without a screen, Jupyter would start a text browser in this terminal if there is one.
-    screens = {"DISPLAY", "WAYLAND_DISPLAY"}
-    if sys.platform == "linux" and not screens & os.environ.keys():
-        command.append("--no-browser")
-    return [*command, *extra]
+def screen_missing() -> bool:
+    """Return whether a browser would have to open in this terminal, as a text browser does."""
+    return sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
 
 
 def main() -> None:
@@ -57,8 +28,14 @@ def main() -> None:
     if not LESSON.is_file():
         sys.exit(f"The lesson {LESSON} is missing: run this from a complete clone.")
     print(f"Opening {LESSON.relative_to(ROOT)}: follow the address with ?token= below.", flush=True)
-    command = arguments(sys.argv[1:])
-    os.execve(command[0], command, environment(ROOT / ".cache" / "demo"))  # noqa: S606
+    home = ROOT / ".cache" / "demo"
+    # The store outlives the demo, so that "a restart loses nothing" can be tried.
+    surroundings = {**jupyter.environment(home), "HITL_STORE": str(home / "requests.db")}
+    quiet = ["--no-browser"] if screen_missing() else []
+    command = jupyter.command(ROOT, str(LESSON), *quiet, *sys.argv[1:])
+    if os.name == "nt":  # there exec leaves this terminal without the program
+        sys.exit(subprocess.call(command, env=surroundings))
+    os.execve(command[0], command, surroundings)  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import socket
 import subprocess
@@ -21,6 +20,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from scripts import jupyter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,7 @@ def write_kernelspecs(data: Path) -> None:
         command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         spec = {
             "argv": ["sh", "-c", _LAUNCH, "sh", "{connection_file}", *command],
-            "display_name": f"Python with ipykernel {ipykernel}",
+            "display_name": f"Python 3 (ipykernel {ipykernel})",
             "language": "python",
             "metadata": {"debugger": False},
         }
@@ -84,20 +85,6 @@ def write_kernelspecs(data: Path) -> None:
         (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
 
 
-def _environment(home: Path) -> dict[str, str]:
-    """Return this environment with Jupyter's directories under `home` and no HITL setting."""
-    places = {
-        "IPYTHONDIR": "ipython",
-        "JUPYTERLAB_SETTINGS_DIR": "lab-settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "lab-workspaces",
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-    }
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HITL_")}
-    return {**inherited, **{name: str(home / place) for name, place in places.items()}}
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -105,20 +92,16 @@ def _free_port() -> int:
 
 
 def _command(root: Path, port: int, token: str) -> list[str]:
-    return [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"),
+    return jupyter.command(
+        root,
+        *("--no-browser", "--ServerApp.ip=127.0.0.1"),
+        *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         f"--IdentityProvider.token={token}",
-        f"--ServerApp.root_dir={root}",
-        # No news, update check or extension listing: they ask servers elsewhere and open dialogs.
-        "--LabApp.news_url=",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.extension_manager=readonly",
         # window.jupyterapp: commands and kernel state, without reading them off the screen.
         "--LabApp.expose_app_in_browser=True",
         # A killed kernel is noticed after this many seconds instead of three.
         "--KernelRestarter.time_to_dead=1.0",
-    ]
+    )
 
 
 def _wait_until_up(server: LabServer) -> None:
@@ -143,7 +126,11 @@ def running_lab(root: Path) -> Iterator[LabServer]:
     token, port = secrets.token_hex(16), _free_port()
     with (root / "lab.log").open("wb") as log:
         process = subprocess.Popen(
-            _command(root, port, token), stdout=log, stderr=log, cwd=root, env=_environment(home)
+            _command(root, port, token),
+            stdout=log,
+            stderr=log,
+            cwd=root,
+            env=jupyter.environment(home),
         )
         server = LabServer(f"http://127.0.0.1:{port}", token, root, process)
         try:
