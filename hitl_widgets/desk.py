@@ -275,7 +275,7 @@ class Desk:
         return {
             "validated_by": by if request.resume_schema is not None else None,
             "data": {"answer": value},
-            "decision": {"data": mask(value, shape.secrets)},
+            "decision": {"data": shape.hide(value)},
         }
 
     # -- watching ----------------------------------------------------------------------------

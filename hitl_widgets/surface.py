@@ -59,6 +59,10 @@ class Surface(Protocol):
         """Open the run's one output, or find the one it already has here."""
         ...
 
+    def screen_of(self, run_id: str) -> RunScreen | None:
+        """The run's output, if it has one here."""
+        ...
+
     def origin(self) -> dict[str, Any]:
         """``{"notebook", "kernel", "host", "user"}`` as far as known."""
         ...

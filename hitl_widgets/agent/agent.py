@@ -550,7 +550,7 @@ class Agent:
         driver.cancel_at_once()
         shown = surface.current()
         if shown is not None:
-            self._show(driver, shown)
+            driver.screen = shown.screen_of(run_id)
         await driver.start(waits=False)
 
     async def _open_runs(
@@ -699,8 +699,8 @@ class Agent:
             _log.exception("run %s was decided but cannot go on here", run_id)
             return
         shown = surface.current()
-        if shown is not None and shown.can_ask(background=True):
-            self._show(driver, shown)
+        if shown is not None:
+            driver.screen = shown.screen_of(run_id)
         try:
             await driver.start(waits=False)
         except Exception:

@@ -252,6 +252,7 @@ class Driver:
 
     async def _until_it_rests(self) -> None:
         runner = FrameRun(self, self.agent, self.root)
+        await self._show_again()
         while True:
             seen = self.generation
             finished = await runner.go()
@@ -266,6 +267,17 @@ class Driver:
                 await self.write("release", self.run.id, self.token, "suspended")
                 return
             await self._wait_for_a_human(seen)
+
+    async def _show_again(self) -> None:
+        """What an adopted run asked before: shown here, and put to this driver's reviewer."""
+        if not self.saved:
+            return
+        states = ("pending", "outcome_unknown")
+        for request in await self.read("requests", run_id=self.run.id, states=states):
+            if self.screen is not None:
+                self.screen.request(request)
+            if self.reviewer is not None and request.state == "pending":
+                self._later(self._consult(self.reviewer, request))
 
     async def _pause(self, seen: int) -> None:
         await self.keep()

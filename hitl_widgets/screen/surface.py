@@ -68,6 +68,10 @@ class WidgetSurface:
         """Keep the person's messages flowing while the caller's thread is blocked."""
         return self._blocking()
 
+    def screen_of(self, run_id: str) -> RunPanel | None:
+        """The run's output, if it has one here."""
+        return self._panels.get(run_id)
+
     def origin(self) -> dict[str, Any]:
         """Where we are, as far as known."""
         return self._origin()
