@@ -81,11 +81,6 @@ class ApprovalCard(HubWidget):
         """What stays in a saved notebook."""
         return record([self.request])
 
-    def close(self) -> None:
-        """Close the widget; the request stays as it is."""
-        self._unsubscribe()
-        super().close()
-
 
 def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:
     """Let `shower.show` hear of changes for as long as it lives, without keeping it alive."""

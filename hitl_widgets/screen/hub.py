@@ -235,6 +235,14 @@ class HubWidget(_Answering):
         self._output: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext
         self.displayed = False
 
+    # Until a subclass listens to a desk; a widget that was refused its arguments is closed too.
+    _unsubscribe: Callable[[], None] = staticmethod(lambda: None)
+
+    def close(self) -> None:
+        """Close the widget; what it shows stays as it is."""
+        self._unsubscribe()
+        super().close()
+
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook: ``text/plain`` and ``text/html``."""
         plain = type(self).__name__

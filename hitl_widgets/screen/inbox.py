@@ -72,8 +72,3 @@ class Inbox(HubWidget):
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
         return record(list(self._shown.values()))
-
-    def close(self) -> None:
-        """Close the widget; the requests stay as they are."""
-        self._unsubscribe()
-        super().close()

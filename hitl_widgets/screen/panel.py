@@ -190,8 +190,3 @@ class RunPanel(HubWidget):
             text = self._text or self._timeline.text
             run = RunRecord(self.title, self._state, text, self._timeline.calls)
         return record(list(self._shown.values()), run)
-
-    def close(self) -> None:
-        """Close the widget; the run goes on."""
-        self._unsubscribe()
-        super().close()

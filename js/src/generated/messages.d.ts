@@ -126,7 +126,7 @@ export interface InboxView {
   store: string;
 }
 
-/** Is the kernel there, and free to listen? */
+/** Asks whether the kernel is there and free to listen. */
 export interface Ping {
   type: "ping";
   id: string;

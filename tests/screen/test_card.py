@@ -1,0 +1,88 @@
+"""A card on a real desk and store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ipywidgets import HBox
+
+from hitl_widgets.desk import desk_of
+from hitl_widgets.request import Receipt
+from hitl_widgets.screen.card import ApprovalCard
+from hitl_widgets.screen.compare import comparable
+from hitl_widgets.store.sqlite import SqliteStore
+from tests.store.making import a_vote, waiting
+
+from .fakes import answers, say
+
+
+def press(card: ApprovalCard, decision: dict[str, Any], **more: Any) -> dict[str, Any]:
+    message = {
+        "type": "decide",
+        "id": "m1",
+        "request_id": card.request.id,
+        "fingerprint": card.request.fingerprint,
+        "decision": decision,
+        "visible_ms": 900,
+        **more,
+    }
+    say(card, message)
+    return answers(card)[-1]
+
+
+@pytest.mark.parametrize(
+    ("decision", "state"),
+    [
+        ({"verdict": "approve"}, "approved"),
+        ({"verdict": "decline", "reason": "use staging"}, "declined"),
+    ],
+)
+def test_a_press_decides_the_stored_request(
+    store: SqliteStore, decision: dict[str, Any], state: str
+) -> None:
+    asked = waiting(store)
+    receipts: list[Receipt] = []
+    card = ApprovalCard(asked, on_decide=receipts.append)
+    seen: list[str] = []
+    card.observe(lambda change: seen.append(change["new"]), "state")
+    answer = press(card, decision)
+    assert answer["type"] == "ack"
+    now = store.request(asked.id)
+    assert (now.state, now.via) == (state, "card")
+    assert [receipt.state for receipt in receipts] == [state]
+    assert seen == [state]
+    assert card.view["decided"]["verdict"] == decision["verdict"]
+    card.close()
+
+
+def test_a_decision_on_something_else_than_was_shown_changes_nothing(store: SqliteStore) -> None:
+    """R3, F2."""
+    asked = waiting(store)
+    card = ApprovalCard(asked)
+    answer = press(card, {"verdict": "approve"}, fingerprint="hf1:other")
+    assert answer["code"] == "StaleFingerprint"
+    assert store.request(asked.id).state == "pending"
+    card.close()
+
+
+def test_whoever_was_first_elsewhere_is_shown(store: SqliteStore) -> None:
+    """R1: decided in the same process through the store's desk."""
+    asked = waiting(store)
+    card = ApprovalCard(asked)
+    desk_of(store).write_now(store.decide, [a_vote(asked.id, "declined")])
+    assert card.state == "declined"
+    assert press(card, {"verdict": "approve"})["code"] == "AlreadyDecided"
+    card.close()
+
+
+def test_a_card_is_an_ordinary_widget(store: SqliteStore) -> None:
+    card = ApprovalCard(waiting(store))
+    box = HBox([card])
+    assert box.children == (card,)
+    box.close()
+    card.close()
+
+
+def test_a_first_call_has_nothing_to_be_compared_with(store: SqliteStore) -> None:
+    assert comparable(waiting(store)) == []
