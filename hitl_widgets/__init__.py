@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .screen.panel import RunPanel as RunPanel
     from .verbs import decide as decide
     from .verbs import decide_all as decide_all
+    from .verbs import history as history
     from .verbs import inbox as inbox
     from .verbs import pending as pending
     from .verbs import settle as settle
@@ -91,7 +92,7 @@ _MODULES = {
     "screen.card": "ApprovalCard",
     "screen.inbox": "Inbox",
     "screen.panel": "RunPanel",
-    "verbs": "decide decide_all inbox pending settle",
+    "verbs": "decide decide_all history inbox pending settle",
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 _SUBMODULES = ("adapters", "testing")

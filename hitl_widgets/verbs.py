@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import html
+import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Literal, get_args
 
 from . import deciders
 from .desk import as_reviewer, desk_of
 from .errors import NotAsked
 from .request import Decision, Receipt, Request, Reviewer, State
 from .store import Store, open_store
+
+HISTORY_ROWS = 200
+"""Rows of a history that a cell shows."""
+
+_DECIDED: tuple[State, ...] = tuple(s for s in get_args(State) if s != "pending")
 
 Settling = Literal["happened", "run_again", "give_up"]
 
@@ -148,3 +156,79 @@ def inbox(store: Any = None) -> Any:
     return Inbox(waiting, location=desk.store.location, desk=desk)
 
 
+
+
+class History(list[dict[str, Any]]):
+    """Decisions as a list of dicts that shows itself as a table in a cell."""
+
+    def _repr_html_(self) -> str:
+        names = ("asked_at", "tool", "args", "verdict", "reviewer", "via", "seconds", "state")
+        head = "".join(f"<th>{n}</th>" for n in names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(row[n]))}</td>" for n in names) + "</tr>"
+            for row in self[-HISTORY_ROWS:]
+        )
+        more = f"<p>The last {HISTORY_ROWS} of {len(self)}.</p>" if len(self) > HISTORY_ROWS else ""
+        return f"<table><tr>{head}</tr>{rows}</table>{more}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def history(store: Any = None, *, as_frame: bool = False, limit: int = 10_000) -> Any:
+    """Every request that was ever decided or ended, oldest first (R18).
+
+    Parameters
+    ----------
+    as_frame
+        A `pandas.DataFrame` instead (extra ``pandas``).
+    limit
+        The newest so many.
+
+    Returns
+    -------
+    History
+        Dicts with `asked_at`, `decided_at` (UTC), `seconds` to decide, `tool`, `args` (secrets
+        masked), `verdict`, `decision`, `reviewer`, `identity_source`, `via`, `state`,
+        `fingerprint`, `evaluation`, `agent_id`, `agent_path`, `run_id`, `request_id`, `origin`.
+    """
+    found = store_of(store).requests(states=_DECIDED, newest_first=True, limit=limit)
+    rows = History(_history_row(r) for r in reversed(found))
+    if not as_frame:
+        return rows
+    try:
+        import pandas as pd  # noqa: PLC0415  # an extra
+    except ImportError as e:
+        raise ImportError(
+            "history(as_frame=True) needs pandas: pip install 'hitl-widgets[pandas]'."
+        ) from e
+    return pd.DataFrame(rows)
+
+
+def _history_row(r: Request) -> dict[str, Any]:
+    seconds = None if r.decided_at is None else (r.decided_at - r.created_at).total_seconds()
+    return {
+        "asked_at": r.created_at,
+        "decided_at": r.decided_at,
+        "seconds": None if seconds is None else round(seconds, 3),
+        "tool": r.tool_name,
+        "args": r.args,
+        "verdict": (r.decision or {}).get("verdict"),
+        "decision": r.decision,
+        "reviewer": r.reviewer,
+        "identity_source": r.identity_source,
+        "via": r.via,
+        "state": r.state,
+        "fingerprint": r.fingerprint,
+        "evaluation": r.evaluation,
+        "agent_id": r.agent_id,
+        "agent_path": r.agent_path,
+        "run_id": r.run_id,
+        "request_id": r.id,
+        "origin": r.origin,
+    }

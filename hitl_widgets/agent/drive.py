@@ -683,7 +683,7 @@ class FrameRun:
             return None
         if decision.get("stop"):
             return Finished("declined")
-        reason = f" Their reason: {decision['reason']}" if decision.get("reason") else ""
+        reason = f" Their reason: {decision['reason']!r}." if decision.get("reason") else ""
         words = calls.DECLINED if latest.kind == "approval" else calls.DECLINED_INPUT
         await self._answer_call(call, "done", "denied", words.format(call.tool_name, reason))
         return None

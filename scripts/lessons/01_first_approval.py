@@ -1,0 +1,81 @@
+# %% [markdown]
+# # 1 · Your first approval
+#
+# An agent wants to delete something. Before it may, **you** see exactly what it would run, in
+# the cell, and decide. This takes five minutes and needs no network: the model is a script.
+#
+# Run the cells from top to bottom (Shift+Enter).
+
+# %%
+import hitl_widgets as hitl
+
+records = {"abc-123": "an old order", "xyz-789": "a customer"}
+
+
+@hitl.tool(require_approval=True, effect="destructive")
+async def delete_record(id: str) -> dict:
+    """Delete a record by ID."""
+    return {"deleted": records.pop(id)}
+
+
+# %% [markdown]
+# `require_approval=True` is the whole gate. The agent below plays a script: it proposes one
+# call, and then says what it was told.
+
+# %%
+agent = hitl.Agent(
+    "record-keeper",
+    model=hitl.ScriptedModel(
+        [
+            ["I will delete the old order.", hitl.call("delete_record", id="abc-123")],
+            lambda messages: f"I was told: {messages[-1].parts[-1].content}",
+        ]
+    ),
+    tools=[delete_record],
+)
+
+# %% [markdown]
+# Run the next cell. A card appears: the tool, its argument, why you are asked, and a
+# **fingerprint** of exactly this call. Nothing has been deleted yet. Press **Approve**.
+
+# %%
+result = await agent.run("Delete the old order")
+result.text
+
+# %% [markdown]
+# The cell waited for you, the tool ran once, and the model went on. Look:
+
+# %%
+records
+
+# %% [markdown]
+# ## Saying no
+#
+# Now the agent wants to delete a customer. Press `⋯` (More actions) and **Decline with a
+# reason…**: the model reads your reason.
+
+# %%
+careful = hitl.Agent(
+    "record-keeper",
+    model=hitl.ScriptedModel(
+        [
+            [hitl.call("delete_record", id="xyz-789")],
+            lambda messages: f"I was told: {messages[-1].parts[-1].content}",
+        ]
+    ),
+    tools=[delete_record],
+)
+result = await careful.run("Delete the customer")
+result.text
+
+# %%
+assert "xyz-789" in records, "the customer is still there if you declined"
+
+# %% [markdown]
+# ## What stays
+#
+# Every decision is kept: what was asked, who decided, when, after how long. It survives a
+# restart of the kernel, and so does a card that nobody has decided yet: `hitl.inbox()` shows it.
+
+# %%
+hitl.history()
