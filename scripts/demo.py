@@ -27,12 +27,13 @@ def main() -> None:
     """Become JupyterLab; it prints the address, token included."""
     if not LESSON.is_file():
         sys.exit(f"The lesson {LESSON} is missing: run this from a complete clone.")
-    print(f"Opening {LESSON.relative_to(ROOT)}: follow the address with ?token= below.", flush=True)
+    print(f"Opening {LESSON.relative_to(ROOT)}: its address, with the token, is below.", flush=True)
     home = ROOT / ".cache" / "demo"
     # The store outlives the demo, so that "a restart loses nothing" can be tried.
     surroundings = {**jupyter.environment(home), "HITL_STORE": str(home / "requests.db")}
     quiet = ["--no-browser"] if screen_missing() else []
-    command = jupyter.command(ROOT, str(LESSON), *quiet, *sys.argv[1:])
+    address = f"--LabApp.default_url=/lab/tree/{LESSON.relative_to(ROOT).as_posix()}"
+    command = jupyter.command(ROOT, address, *quiet, *sys.argv[1:])
     if os.name == "nt":  # there exec leaves this terminal without the program
         sys.exit(subprocess.call(command, env=surroundings))
     os.execve(command[0], command, surroundings)  # noqa: S606
