@@ -89,7 +89,6 @@ class Database:
         self._inode: tuple[int, int] | None = None
         self._synchronous = ""
         self._deadline = 0.0
-        self._inside = False
         self._commits = 0
         self._inherited = False
         forks.watch(self)
@@ -108,55 +107,63 @@ class Database:
             Safe from power loss on return. Otherwise safe from the death of this process, and
             the file stays whole in any case.
         """
-        with self._lock:
-            self._enter()
-            try:
-                self._sync("FULL" if durable else "NORMAL")
-                self.ask("BEGIN IMMEDIATE")
-                result = step(Tx(self, time.time()))
-                self.ask("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._inside = False
+
+        def whole() -> T:
+            self._sync("FULL" if durable else "NORMAL")
+            self.ask("BEGIN IMMEDIATE")
+            result = step(Tx(self, time.time()))
+            self.ask("COMMIT")
             self._commits += 1
             return result
 
+        return self._alone(whole)
+
     def read(self, step: Callable[[Tx], T]) -> T:
         """Run `step`, which changes nothing, on one state of the file."""
-        with self._lock:
-            self._enter()
-            try:
-                self.ask("BEGIN")
-                result = step(Tx(self, time.time()))
-                self.ask("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._inside = False
+
+        def whole() -> T:
+            self.ask("BEGIN")
+            result = step(Tx(self, time.time()))
+            self.ask("COMMIT")
             return result
 
+        return self._alone(whole)
+
     def version(self) -> int:
-        """A number that changes with every commit, whoever made it."""
-        with self._lock:
-            self._enter()
-            try:
-                # data_version counts the commits of other connections only.
-                others: int = self.ask("PRAGMA data_version")[0][0]
-            finally:
-                self._inside = False
-            return (self._commits << 40) + others
+        """Return a number that changes with every commit, whoever made it."""
+        # data_version counts the commits of other connections only.
+        others: int = self.outside("PRAGMA data_version")[0][0]
+        return (self._commits << 40) + others
 
     def outside(self, sql: str) -> list[sqlite3.Row]:
         """Run a statement that must not be in a transaction (VACUUM, a checkpoint)."""
+        return self._alone(lambda: self.ask(sql))
+
+    def _alone(self, use: Callable[[], T]) -> T:
+        if self._inherited:
+            raise StoreError(
+                f"This process was forked while the store {self.path} was in use: it cannot be "
+                "used here. Start processes with the 'spawn' method, or fork between uses."
+            )
+        if self._in_use_here():
+            raise StoreError("The store was used inside one of its own transactions.")
+        # Waiting for another thread counts: it may itself have waited for a locked file.
+        deadline = time.monotonic() + self._busy
         with self._lock:
+            return self._until(deadline, use)
+
+    def _until(self, deadline: float, use: Callable[[], T]) -> T:
+        self._deadline = deadline
+        try:
             self._enter()
-            try:
-                return self.ask(sql)
-            finally:
-                self._inside = False
+            return use()
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _in_use_here(self) -> bool:
+        # A flag could be left standing by an interrupt; the lock itself cannot.
+        return self._lock._is_owned()  # type: ignore[attr-defined]  # noqa: SLF001
 
     def close(self) -> None:
         """Close the file; it is opened again when used."""
@@ -200,22 +207,12 @@ class Database:
             self._synchronous = level
 
     def _enter(self) -> None:
-        if self._inside:
-            raise StoreError("The store was used inside one of its own transactions.")
-        # Waiting for another thread counts: it may itself have waited for a locked file.
-        self._deadline = time.monotonic() + self._busy
-        if self._inherited:
-            raise StoreError(
-                f"This process was forked while the store {self.path} was in use: it cannot be "
-                "used here. Start processes with the 'spawn' method, or fork between uses."
-            )
         if self._db is not None and not self._same_file():
             self._drop()
         if self._db is None:
             self._open()
         elif self._db.in_transaction:  # a second interrupt broke a rollback off
             self._roll_back()
-        self._inside = True
 
     def _roll_back(self) -> None:
         db = self._db
@@ -328,20 +325,18 @@ class Database:
 
     def before_fork(self) -> bool:
         """Close the file, so that no connection and none of its locks are inherited."""
-        if not self._lock.acquire(timeout=self._busy):
+        if self._in_use_here() or not self._lock.acquire(timeout=self._busy):
             return False
-        if self.path != files.MEMORY and not self._inside:
+        if self.path != files.MEMORY:
             self._drop()
         return True
 
     def after_fork(self, *, child: bool, held: bool) -> None:
         """Go on, in the parent or in the child."""
-        if child and (self._inside or not held):
-            self._inherited = True
         if held:
             self._lock.release()
         elif child:
-            self._lock = threading.RLock()
+            self._inherited = True
 
 
 def _inode(path: str) -> tuple[int, int]:

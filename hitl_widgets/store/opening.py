@@ -77,5 +77,5 @@ def _default_path() -> str:
 def _warn() -> None:
     warnings.warn(
         "A store in memory does not outlive the kernel: what waits in it is lost at a restart.",
-        stacklevel=4,
+        stacklevel=3,
     )

@@ -84,9 +84,9 @@ def expire(tx: Tx, request: Request) -> Request:
 
 def too_late(request: Request) -> Expired:
     """The error for whoever comes late."""
+    when = f" at {request.expires_at:%Y-%m-%d %H:%M:%S} UTC" if request.expires_at else ""
     return Expired(
-        f"The time to decide {request.tool_name} ({request.id}) was over at "
-        f"{request.expires_at:%Y-%m-%d %H:%M:%S} UTC. Nothing ran."
+        f"The time to decide {request.tool_name} ({request.id}) was over{when}. Nothing ran."
     )
 
 
