@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import importlib.util
 import os
-import sqlite3
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -79,7 +78,7 @@ def doctor(store: Any = None) -> Report:
 
 
 def _python() -> Finding:
-    return Finding("ok", "Python", f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}")
+    return Finding("ok", "Python", sys.version.split()[0])
 
 
 def _kernel(here: Frontend) -> list[Finding]:
