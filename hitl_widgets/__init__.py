@@ -34,7 +34,37 @@ if TYPE_CHECKING:
     from .deciders import configure as configure
     from .deciders import reviewer as reviewer
     from .diagnose import doctor as doctor
-    from .errors import *
+    from .errors import AgentDefinitionError as AgentDefinitionError
+    from .errors import AlreadyDecided as AlreadyDecided
+    from .errors import AmbiguousRequest as AmbiguousRequest
+    from .errors import Declined as Declined
+    from .errors import Expired as Expired
+    from .errors import HitlError as HitlError
+    from .errors import InvalidAnswer as InvalidAnswer
+    from .errors import LeaseLost as LeaseLost
+    from .errors import ModelFailed as ModelFailed
+    from .errors import NoReviewer as NoReviewer
+    from .errors import NotAsked as NotAsked
+    from .errors import NotDescribable as NotDescribable
+    from .errors import NotPermitted as NotPermitted
+    from .errors import OutcomeUnknown as OutcomeUnknown
+    from .errors import ReplayMismatch as ReplayMismatch
+    from .errors import RequestNotFound as RequestNotFound
+    from .errors import RunSuspended as RunSuspended
+    from .errors import SnapshotNotFound as SnapshotNotFound
+    from .errors import SnapshotVersion as SnapshotVersion
+    from .errors import StaleFingerprint as StaleFingerprint
+    from .errors import StoreBusy as StoreBusy
+    from .errors import StoreCorrupt as StoreCorrupt
+    from .errors import StoreError as StoreError
+    from .errors import StoreFull as StoreFull
+    from .errors import StoreReadOnly as StoreReadOnly
+    from .errors import StoreTooNew as StoreTooNew
+    from .errors import ToolChanged as ToolChanged
+    from .errors import ToolDefinitionError as ToolDefinitionError
+    from .errors import UnknownAgent as UnknownAgent
+    from .errors import UnknownTool as UnknownTool
+    from .errors import Withdrawn as Withdrawn
     from .events import Chunk as Chunk
     from .policy import ApprovalContext as ApprovalContext
     from .policy import Verdict as Verdict
@@ -97,7 +127,7 @@ _MODULES = {
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 _SUBMODULES = ("adapters", "testing")
 
-__all__ = sorted([*_WHERE, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted([*_WHERE, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
@@ -116,9 +146,9 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext hitl_widgets``: the ``%hitl`` magic."""
-    from .notebook import magics  # noqa: PLC0415
+    from .notebook.magics import HitlMagics  # noqa: PLC0415
 
-    magics.register(shell)
+    shell.register_magics(HitlMagics)
 
 
 def _notebook_surface() -> Any:

@@ -112,10 +112,11 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _as_text(request: Request) -> str:
-    path = " › ".join(request.agent_path)
+    path = " › ".join(request.agent_path) or "a function"  # noqa: RUF001  # as on the card
+    when = f"{request.created_at:%Y-%m-%d %H:%M:%S} UTC"
+    head = f"{request.id}  {request.state}  {request.tool_name}  (asked by {path}, {when})"
     lines = [
-        f"{request.id}  {request.state}  {request.tool_name}  (asked by {path}, "
-        f"{request.created_at:%Y-%m-%d %H:%M:%S} UTC)",
+        head,
         f"  arguments    {_arguments(request)}",
         f"  fingerprint  {request.fingerprint}",
         f"  run          {request.run_id}",
@@ -135,12 +136,11 @@ def _escaped(text: str) -> str:
 
 def _as_json(request: Request) -> dict[str, Any]:
     names = (
-        "id run_id tool_call_id kind state tool_name args fingerprint effect agent_id agent_path "
-        "thread_id resource_id message decision reviewer"
-    ).split()
-    return {n: getattr(request, n) for n in names} | {
-        "created_at": request.created_at.isoformat()
-    }
+        *("id", "run_id", "tool_call_id", "kind", "state", "tool_name", "args", "fingerprint"),
+        *("effect", "agent_id", "agent_path", "thread_id", "resource_id", "message"),
+        *("decision", "reviewer"),
+    )
+    return {n: getattr(request, n) for n in names} | {"created_at": request.created_at.isoformat()}
 
 
 if __name__ == "__main__":

@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .errors import AgentDefinitionError
+from .policy import administrator
 from .request import Decision, Decline, Request, Reviewer
 
 Headless = Literal["suspend", "decline", "error"]
-Decide = Callable[[Request], Decision | None | Awaitable[Decision | None]]
+Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
 HEADLESS = ("suspend", "decline", "error")
+RECORD = ("full", "short", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,17 @@ _stack: list[Decide] = []
 
 
 def settings() -> Settings:
-    """The process's settings."""
-    return _settings
+    """The process's settings, no looser than the administrator's file allows."""
+    least = administrator()
+    return replace(
+        _settings,
+        headless=_stricter(HEADLESS, _settings.headless, least.headless),
+        record=_stricter(RECORD, _settings.record, least.record),
+    )
+
+
+def _stricter(levels: tuple[str, ...], *given: str) -> Any:
+    return max(given, key=levels.index)
 
 
 def configure(**given: Any) -> None:
@@ -65,7 +76,7 @@ def configure(**given: Any) -> None:
     ValueError
         An impossible value; nothing was changed.
     """
-    global _settings
+    global _settings  # noqa: PLW0603  # the process's settings
     known = {f.name for f in fields(Settings)}
     if given.keys() - known:
         raise TypeError(
@@ -74,7 +85,7 @@ def configure(**given: Any) -> None:
         )
     for name, allowed in (
         ("headless", HEADLESS),
-        ("record", ("full", "short", "none")),
+        ("record", RECORD),
         ("locale", ("en", "ja", None)),
     ):
         if name in given and given[name] not in allowed:
@@ -83,7 +94,7 @@ def configure(**given: Any) -> None:
 
 
 @contextmanager
-def reviewer(decide: Decide) -> Iterator[None]:
+def reviewer(decide: Decide) -> Generator[None]:
     """Have `decide(request)` answer requests of runs that start inside the block.
 
     It returns a decision, an awaitable of one, or None to pass (the run waits for another
@@ -118,7 +129,7 @@ def _named(spec: str) -> Decide:
         ) from e
     if not callable(found):
         raise AgentDefinitionError(f"HITL_REVIEWER={spec!r} is not a function.")
-    return found
+    return cast("Decide", found)
 
 
 def decline_all(request: Request) -> Decision:

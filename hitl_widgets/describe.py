@@ -8,6 +8,7 @@ call cannot be run again by another process.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,9 @@ def _escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _describe(value: Any, pointer: str, told: Description, where: str) -> Any:
+def _describe(  # noqa: PLR0911  # one return per kind of value
+    value: Any, pointer: str, told: Description, where: str
+) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -147,8 +150,7 @@ def _file(path: Path, told: Description) -> Any:
 
 
 def _pandas(value: Any) -> dict[str, Any]:
-    import pandas as pd  # noqa: PLC0415  # an extra; the value shows that it is there
-
+    pd: Any = importlib.import_module("pandas")  # an extra; the value shows that it is there
     frame = value.to_frame() if type(value).__name__ == "Series" else value
     try:
         rows = pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes()
@@ -156,7 +158,9 @@ def _pandas(value: Any) -> dict[str, Any]:
         rows = frame.to_json(orient="split", default_handler=repr).encode()
     columns = {str(c): str(t) for c, t in zip(frame.columns, frame.dtypes, strict=True)}
     head = json.loads(frame.head(ROWS).to_json(orient="split", default_handler=repr))
-    return _table("pandas", value, frame.shape, columns, head["data"], rows)
+    return _table(
+        "pandas", value, shape=frame.shape, columns=columns, head=head["data"], content=rows
+    )
 
 
 def _polars(value: Any) -> dict[str, Any]:
@@ -164,12 +168,14 @@ def _polars(value: Any) -> dict[str, Any]:
     frame = frame.to_frame() if type(frame).__name__ == "Series" else frame
     columns = {c: str(t) for c, t in frame.schema.items()}
     head = [[to_jsonable_python(v, fallback=repr) for v in r] for r in frame.head(ROWS).rows()]
-    return _table("polars", value, frame.shape, columns, head, repr(frame.rows()).encode())
+    content = repr(frame.rows()).encode()
+    return _table("polars", value, shape=frame.shape, columns=columns, head=head, content=content)
 
 
 def _table(
     library: str,
     value: Any,
+    *,
     shape: Sequence[int],
     columns: Mapping[str, str],
     head: list[Any],
@@ -187,10 +193,7 @@ def _table(
 
 
 def _array(value: Any) -> dict[str, Any]:
-    if value.dtype.hasobject:
-        content = repr(value.tolist()).encode()
-    else:
-        content = value.tobytes(order="C")
+    cells = repr(value.tolist()).encode() if value.dtype.hasobject else value.tobytes(order="C")
     head = value.reshape(-1)[:ROWS].tolist()
     return {
         KIND: "array",
@@ -198,7 +201,5 @@ def _array(value: Any) -> dict[str, Any]:
         "dtype": str(value.dtype),
         "shape": list(value.shape),
         "first": to_jsonable_python(head, fallback=repr, inf_nan_mode="strings"),
-        "sha256": hashlib.sha256(
-            f"{value.dtype}{value.shape}".encode() + content
-        ).hexdigest(),
+        "sha256": hashlib.sha256(f"{value.dtype}{value.shape}".encode() + cells).hexdigest(),
     }

@@ -16,7 +16,7 @@ from .notebook.frontend import Frontend, detect
 from .store import Store, open_store
 
 Verdict = Literal["ok", "note", "problem"]
-_MARKS = {"ok": "✓", "note": "–", "problem": "✗"}
+_MARKS = {"ok": "✓", "note": "·", "problem": "✗"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _packages() -> list[Finding]:
 def _page() -> list[Finding]:
     """What the page said of itself, once a widget has said hello."""
     hub = sys.modules.get("hitl_widgets.screen.hub")
-    said = hub.pages() if hub is not None else []
+    said: list[Any] = hub.pages() if hub is not None else []
     if not said:
         return [Finding("note", "page", "no card was shown yet, so the page said nothing")]
     return [Finding("ok", "page", f"{len(said)} page(s) said hello: cards can be seen")]

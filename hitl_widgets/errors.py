@@ -98,7 +98,7 @@ class NotAsked(HitlError):
 
 
 class NotPermitted(HitlError):
-    """This reviewer or this edit is not allowed."""
+    """The reviewer or the edit is not allowed."""
 
 
 class StaleFingerprint(HitlError):

@@ -50,8 +50,6 @@ class Chunk:
     agent_path: tuple[str, ...] = ()
 
 
-def chunk(
-    type_: ChunkType, run_id: str, agent_path: tuple[str, ...] = (), **payload: Any
-) -> Chunk:
+def chunk(type_: ChunkType, run_id: str, agent_path: tuple[str, ...] = (), **payload: Any) -> Chunk:
     """Make a `Chunk` with `payload` as its attributes."""
     return Chunk(type_, run_id, SimpleNamespace(**payload), agent_path)

@@ -2,7 +2,7 @@
 
 Canonical form: RFC 8785 (JSON Canonicalization Scheme) of ``{"tool": name, "args": arguments}``,
 SHA-256, written ``hf1:`` + lower-case base32. What JCS cannot take is tagged first: integers
-beyond ±(2**53−1) as ``{"$int": "…"}``, non-finite numbers as ``{"$float": "nan"}``, text with
+beyond 2**53-1 in size as ``{"$int": "…"}``, non-finite numbers as ``{"$float": "nan"}``, text with
 lone surrogates as ``{"$utf16": "<hex>"}``; an argument that looks like a tag is wrapped in
 ``{"$literal": …}``, so that no two different calls share a form. A secret becomes
 ``{"$secret": HMAC-SHA-256(store key, pointer + value)}``: it takes part unseen.
@@ -211,7 +211,7 @@ def _tag(value: Any, pointer: str, digests: dict[str, str] | None) -> Any:
 
 def _tag_object(value: Mapping[str, Any], pointer: str, digests: dict[str, str] | None) -> Any:
     for k in value:
-        if not isinstance(k, str):
+        if not isinstance(k, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotDescribable(
                 f"The object at {pointer or '(root)'} has the key {k!r}, and JSON keys are text: "
                 "turn it into a string."
@@ -222,7 +222,7 @@ def _tag_object(value: Mapping[str, Any], pointer: str, digests: dict[str, str] 
     return {"$literal": out} if len(out) == 1 and next(iter(out)) in _TAGS else out
 
 
-def _leaf(value: Any, pointer: str) -> Any:
+def _leaf(value: Any, pointer: str) -> Any:  # noqa: PLR0911  # one return per kind
     match value:
         case _Secret():
             return {"$secret": value.mac}

@@ -121,9 +121,7 @@ class Asking:
 
     # -- opening
 
-    def _request(
-        self, told: Description, run_id: str, call_id: str, *, ordinal: int
-    ) -> Request:
+    def _request(self, told: Description, run_id: str, call_id: str, *, ordinal: int) -> Request:
         question = self.question
         now = time.time()
         schema = None if question.shape is None else question.shape.json_schema
@@ -250,7 +248,7 @@ class Asking:
             return await self._nobody_here(run, request)
         stop = self.desk.watch()
         loop = asyncio.get_running_loop()
-        self.desk.drivers[run.id] = functools.partial(loop.call_soon_threadsafe, self._wake)
+        self.desk.drivers[run.id] = lambda: _on(loop, self._wake)
         try:
             with shown.waiting() if shown is not None and asking else nullcontext():
                 screen = None
@@ -477,6 +475,12 @@ class Asking:
             return
 
 
+def _on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    """Call it on the loop, from any thread; a loop that has gone waits for nothing."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(function)
+
+
 def _receipt(request: Request | None) -> Receipt | None:
     if request is None or request.decided_at is None:
         return None
@@ -525,12 +529,23 @@ async def ask(
     ------
     Declined, Expired, Withdrawn, NoReviewer, RunSuspended
     """
-    return await Asking(_input(kind, message, initial, key, expires, on_expire, store)).answer()
+    return await Asking(
+        _input(
+            kind,
+            message,
+            initial=initial,
+            key=key,
+            expires=expires,
+            on_expire=on_expire,
+            store=store,
+        )
+    ).answer()
 
 
 def _input(
     kind: Any,
     message: str,
+    *,
     initial: Any,
     key: str | None,
     expires: float | None,
@@ -750,5 +765,3 @@ def ask_sync(kind: Any, message: str = "", **options: Any) -> Any:
 def confirm_sync(message: str, **options: Any) -> bool:
     """`confirm` from synchronous code."""
     return run_sync(confirm(message, **options))
-
-

@@ -289,8 +289,10 @@ class Request:
 
 
 COLUMNS = frozenset(
-    "id run_id tool_call_id ordinal kind tool_name fingerprint state agent_id thread_id "
-    "resource_id created_at expires_at decided_at".split()
+    {
+        *("id", "run_id", "tool_call_id", "ordinal", "kind", "tool_name", "fingerprint", "state"),
+        *("agent_id", "thread_id", "resource_id", "created_at", "expires_at", "decided_at"),
+    }
 )
 """Fields of a `Request` that a store keeps as columns; the others live in its JSON `doc`."""
 

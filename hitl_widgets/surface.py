@@ -49,8 +49,7 @@ class Surface(Protocol):
         ...
 
     def blocking(self) -> AbstractContextManager[Any] | None:
-        """Keep the person's messages flowing while the caller's thread is blocked; None where
-        that cannot be done."""
+        """Keep messages flowing while the caller's thread is blocked; None: it cannot be done."""
         ...
 
     def run_started(
@@ -75,13 +74,13 @@ _surface: Surface | None = None
 
 def provide(factory: Factory) -> None:
     """Say how to make the surface; called at the first need, again after `reset`."""
-    global _factory, _surface
+    global _factory, _surface  # the one slot
     _factory, _surface = factory, None
 
 
 def current() -> Surface | None:
     """The surface of this process, or None when nothing can show anything here."""
-    global _surface
+    global _surface  # noqa: PLW0603  # the one slot
     if _surface is None and _factory is not None:
         _surface = _factory()
     return _surface
@@ -89,5 +88,5 @@ def current() -> Surface | None:
 
 def reset() -> None:
     """Forget the surface (after the kernel's front end changed); it is made again when needed."""
-    global _surface
+    global _surface  # noqa: PLW0603  # the one slot
     _surface = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 from .deciders import consult, reviewer
 from .request import Approve, Decision, Request
 
-Decide = Callable[[Request], Decision | None | Awaitable[Decision | None]]
+Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
 
 
 class AutoApprove:
@@ -59,7 +59,7 @@ class ScriptedReviewer:
             self._rules.remove(rule)
             return rule
         if isinstance(rule, tuple):
-            name, decision = rule
+            name, decision = cast("tuple[str, Decision]", rule)
             return decision if name == request.tool_name else None
         return await consult(rule, request)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
@@ -156,8 +157,6 @@ def inbox(store: Any = None) -> Any:
     return Inbox(waiting, location=desk.store.location, desk=desk)
 
 
-
-
 class History(list[dict[str, Any]]):
     """Decisions as a list of dicts that shows itself as a table in a cell."""
 
@@ -202,7 +201,7 @@ def history(store: Any = None, *, as_frame: bool = False, limit: int = 10_000) -
     if not as_frame:
         return rows
     try:
-        import pandas as pd  # noqa: PLC0415  # an extra
+        pd: Any = importlib.import_module("pandas")
     except ImportError as e:
         raise ImportError(
             "history(as_frame=True) needs pandas: pip install 'hitl-widgets[pandas]'."
