@@ -114,8 +114,11 @@ _sinks: list[Callable[[Any, Event], None]] = []
 
 
 def add_sink(sink: Callable[[Any, Event], None]) -> Callable[[], None]:
-    """Have ``sink(store, event)`` called after each commit of this process; returns the function
-    that ends it. A sink that raises fails the method that committed: the change stands."""
+    """Have ``sink(store, event)`` called after each commit of this process.
+
+    Returns the function that ends it. A sink that raises fails the method that committed: the
+    change stands.
+    """
     _sinks.append(sink)
     return lambda: _sinks.remove(sink)
 

@@ -122,7 +122,7 @@ class Store(Protocol):
 
     @property
     def owner(self) -> str:
-        """This process's owner id: host, boot, process and a token."""
+        """Owner id of this process: host, boot, process and a token."""
         ...
 
     # -- runs --------------------------------------------------------------------------------
@@ -305,8 +305,11 @@ class Store(Protocol):
         *,
         frames: Mapping[str, Any] | None = None,
     ) -> None:
-        """The running call asks something itself: it and its request become ``parked``, `opens`
-        is inserted, `frames` are kept. Without `opens` a nested agent asks (its own calls do)."""
+        """The running call asks something itself.
+
+        It and its request become ``parked``, `opens` is inserted, `frames` are kept. Without
+        `opens` a nested agent asks (its own calls do).
+        """
         ...
 
     def settle(
@@ -360,9 +363,10 @@ class Store(Protocol):
         *,
         durable: bool = True,
     ) -> None:
-        """``executing``/``parked`` → ``done``/``failed`` with `result`, by token; its claimed
-        requests likewise, those that still wait are withdrawn; its secrets are erased. Saying
-        it again under the same token changes nothing.
+        """``executing``/``parked`` → ``done``/``failed`` with `result`, by token.
+
+        Its claimed requests likewise, those that still wait are withdrawn; its secrets are
+        erased. Saying it again under the same token changes nothing.
 
         Raises
         ------
@@ -374,24 +378,40 @@ class Store(Protocol):
     def answer_call(
         self, call_id: str, run_token: str, state: str, result: Mapping[str, Any]
     ) -> None:
-        """End a ``waiting`` or ``parked`` call whose body does not (any more) run: declined,
-        responded, expired, blocked."""
+        """End a ``waiting`` or ``parked`` call whose body does not (any more) run.
+
+        It was declined, responded to, expired or blocked.
+        """
         ...
 
     def lose(self, call_id: str, call_token: str, why: str) -> None:
-        """``executing`` → ``outcome_unknown``: the task was cancelled or timed out. A free call
-        gets a request in that state, so that a human can settle it. No error if it ended."""
+        """``executing`` → ``outcome_unknown``: the task was cancelled or timed out.
+
+        A free call gets a request in that state, so that a human can settle it. No error if it
+        ended.
+        """
         ...
 
     def resume_call(self, call_id: str, run_token: str, call_token: str) -> Call:
-        """A call with nothing claimable of its own runs (again): a ``parked`` one (a nested
-        agent, or one that may safely run again after its process died), or a free one that is
-        ``waiting`` → ``executing``."""
+        """A call with nothing claimable of its own runs (again): → ``executing``.
+
+        A ``parked`` one (a nested agent, or one that may safely run again after its process
+        died), or a free one that is ``waiting``.
+
+        Raises
+        ------
+        AlreadyDecided
+            Its last request was not claimed for this: it waits, or was decided against.
+        NotPermitted
+            It was never asked for and its `permission` is not ``allow``.
+        """
         ...
 
     def answers(self, call_id: str) -> list[dict[str, Any]]:
-        """What was answered to a call's ``input`` requests, by ordinal, secrets in clear:
-        ``{"request_id", "ordinal", "answer"}`` each; empty once the call has ended."""
+        """What was answered to a call's ``input`` requests, by ordinal, secrets in clear.
+
+        ``{"request_id", "ordinal", "answer"}`` each; empty once the call has ended.
+        """
         ...
 
     def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
@@ -440,15 +460,20 @@ class Store(Protocol):
         ...
 
     def add_grant(self, grant: Mapping[str, Any], *, reviewer: str, via: str) -> None:
-        """Keep a standing grant: JSON with at least ``id`` and ``tool_name``, and ``expires_at``
-        (POSIX seconds) when it ends by itself. Who gave it is kept with it."""
+        """Keep a standing grant and who gave it.
+
+        JSON with at least ``id`` and ``tool_name``, and ``expires_at`` (POSIX seconds) when it
+        ends by itself.
+        """
         ...
 
     def grants(
         self, tool_name: str | None = None, *, revoked: bool = False
     ) -> list[dict[str, Any]]:
-        """Grants in force, oldest first; with `revoked` also those that are over. Each has
-        ``revoked_at`` (POSIX seconds or None) besides what was kept."""
+        """Grants in force, oldest first; with `revoked` also those that are over.
+
+        Each has ``revoked_at`` (POSIX seconds or None) besides what was kept.
+        """
         ...
 
     def revoke_grant(self, grant_id: str, *, reviewer: str, via: str) -> bool:
@@ -460,8 +485,10 @@ class Store(Protocol):
         ...
 
     def prune(self, before: float) -> int:
-        """Forget runs that ended before a time (POSIX seconds) and have nothing left to settle;
-        how many. The audit trail stays whole."""
+        """Forget runs that ended before a time (POSIX seconds); how many.
+
+        Those with something left to settle stay, and so does the whole audit trail.
+        """
         ...
 
     def check(self) -> list[str]:

@@ -84,8 +84,11 @@ def answer_row(tx: Tx, row: sqlite3.Row, state: str, result: Mapping[str, Any]) 
 def end(
     tx: Tx, row: sqlite3.Row, state: str, result: Mapping[str, Any], kind: str = "call-finished"
 ) -> None:
-    """Write a call's end: its claimed requests end with it, those that still wait are taken
-    back, its secrets are erased."""
+    """Write a call's end.
+
+    Its claimed requests end with it, those that still wait are taken back, its secrets are
+    erased.
+    """
     tx.rows(
         "UPDATE calls SET state = ?, result = ?, owner = NULL WHERE id = ?",
         (state, dumps(dict(result)), row["id"]),
@@ -157,8 +160,10 @@ def resume(tx: Tx, owner: str, call_id: str, run_token: str, token: str) -> Call
 
 
 def _no_gate_left(tx: Tx, row: sqlite3.Row) -> None:
-    """Refuse to start a call around its gate (F5): what it asked last must be what it was
-    claimed by, and one that never asked must be free."""
+    """Refuse to start a call around its gate (F5).
+
+    What it asked last must be what it was claimed by, and one that never asked must be free.
+    """
     asked = tx.rows(
         "SELECT id FROM requests WHERE tool_call_id = ? ORDER BY seq DESC LIMIT 1", (row["id"],)
     )
@@ -195,8 +200,11 @@ def lose_row(tx: Tx, row: sqlite3.Row, why: str) -> None:
 
 
 def orphan(tx: Tx, row: sqlite3.Row, why: str) -> None:
-    """The owner of an executing call is dead: what may run twice waits to run again (parked,
-    `resume` starts it), the rest is ``outcome_unknown`` (R13)."""
+    """The owner of an executing call is dead (R13).
+
+    What may run twice waits to run again (parked, `resume` starts it), the rest is
+    ``outcome_unknown``.
+    """
     template = loads(row["template"], f"call {row['id']}")
     again = template.get("effect") == "read" or template.get("idempotent") is True
     if again and runs.get(tx, row["run_id"]).outcome is None:

@@ -224,8 +224,10 @@ class Database:
             self._drop()  # closing rolls back, too; the error that led here is on its way
 
     def _same_file(self) -> bool:
-        """Whether the path still leads to the file that is open: a deleted or replaced store
-        would take decisions that nobody else ever sees."""
+        """Whether the path still leads to the file that is open.
+
+        A deleted or replaced store would take decisions that nobody else ever sees.
+        """
         if self._inode is None:
             return True
         try:

@@ -13,6 +13,7 @@ and a human says so.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import re
@@ -35,6 +36,10 @@ else:
 
 _CLEANED = 64
 """Files of dead owners looked at when a process starts; the rest another time."""
+
+
+_TRIES = 10
+"""Attempts to get the lock on a new file, each spoiled only by somebody who cleans up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,7 @@ class Leases:
     def _hold(self, owner: Owner) -> int:
         path = self._path(owner)
         _own_files.add(owner.file_name)
-        while True:
+        for _ in range(_TRIES):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 _take(descriptor)
@@ -184,10 +189,14 @@ class Leases:
                 if os.path.samestat(Path(path).stat(), os.fstat(descriptor)):
                     return descriptor
             os.close(descriptor)  # it was cleaned away before it was locked
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     def _clean(self) -> None:
-        """Remove files that nobody holds. Ours are never opened again: a POSIX lock is lost as
-        soon as its process closes any descriptor of the file."""
+        """Remove files that nobody holds.
+
+        Ours are never opened again: a POSIX lock is lost as soon as its process closes any
+        descriptor of the file.
+        """
         if not files.is_local(self.folder or ""):
             return
         for path in itertools.islice(Path(self.folder or "").iterdir(), _CLEANED):

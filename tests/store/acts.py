@@ -12,12 +12,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hitl_widgets.errors import AlreadyDecided, HitlError
 from hitl_widgets.store.sqlite import SqliteStore
 
-from .making import FINGERPRINT, a_request, a_run, a_vote, claim, free, running, waiting
+from .making import FINGERPRINT, a_request, a_run, a_vote, claim, free, gated, running, waiting
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,10 +68,6 @@ def _parked(store: SqliteStore, _: str) -> str:
 
 
 def _idempotent(store: SqliteStore, _: str) -> str:
-    from dataclasses import replace
-
-    from .making import gated
-
     store.open_run(a_run(), frames={"run_1": 1})
     new = gated()
     new = replace(new, template={**new.template, "idempotent": True})
@@ -92,7 +89,7 @@ def _decide(store: SqliteStore, name: str) -> str:
 def _race_claim(store: SqliteStore, name: str) -> str:
     sys.stdin.readline()
     try:
-        claim(store, token=name)
+        claim(store, by=name)
     except HitlError as error:
         return type(error).__name__
     return "won"
@@ -156,6 +153,7 @@ def dead(act: str, path: Path | str, argument: str = "") -> str:
 
 if __name__ == "__main__":
     act, path, *rest = sys.argv[1:]
-    print(ACTS[act](SqliteStore(path), rest[0] if rest else ""), flush=True)
+    sys.stdout.write(ACTS[act](SqliteStore(path), rest[0] if rest else "") + "\n")
+    sys.stdout.flush()
     sys.stdin.readline()
     os._exit(0)

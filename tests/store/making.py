@@ -16,10 +16,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def a_run(run_id: str = "run_1", token: str = "lease", **more: Any) -> Run:
+def a_run(run_id: str = "run_1", **more: Any) -> Run:
     kind = more.pop("kind", "agent")
     return Run(
-        run_id, kind, more.pop("agent_id", "agent"), "running", now(), now(), token=token, **more
+        run_id, kind, more.pop("agent_id", "agent"), "running", now(), now(), token="lease", **more
     )
 
 
@@ -92,9 +92,9 @@ def waiting(store: Any, **more: Any) -> Request:
     return store.request("req_1")
 
 
-def claim(store: Any, request_id: str = "req_1", token: str = "call", **more: Any) -> Call:
+def claim(store: Any, request_id: str = "req_1", by: str = "call", **more: Any) -> Call:
     fields: dict[str, Any] = {"fingerprint": FINGERPRINT, "schema_digest": "sd"}
-    return store.claim(request_id, "lease", token, **{**fields, **more})
+    return store.claim(request_id, "lease", by, **{**fields, **more})
 
 
 def running(store: Any, **more: Any) -> Call:

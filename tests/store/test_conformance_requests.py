@@ -204,7 +204,7 @@ class TestClaiming:
         assert call.args == {"id": "abc-123"}
         assert store.request("req_1").state == "executing"
         with pytest.raises(AlreadyDecided, match="executing"):
-            claim(store, token="second")
+            claim(store, by="second")
 
     @pytest.mark.parametrize("target", ["declined", "responded"])
     def test_what_was_not_consented_to_is_never_claimed(self, store: Store, target: str) -> None:

@@ -177,7 +177,7 @@ class TestStrangers:
         store = self._estranged(path)
         store.declare_dead(self.stranger, reviewer="ada", via="cli")
         assert store.request("req_1").state == "outcome_unknown"
-        assert "ada" in [e for e in store.events() if e.kind == "lose"][0].doc["why"]
+        assert "ada" in next(e.doc["why"] for e in store.events() if e.kind == "lose")
         store.adopt("run_1", "next")
 
     def test_its_run_can_be_taken_by_force(self, path: Path) -> None:

@@ -93,7 +93,7 @@ class TestOtherProcesses:
         folder = Path(f"{path}.owners")
         assert [p.name for p in folder.iterdir()] == [_owner(owner).file_name]
 
-    def test_only_the_user_may_look_into_the_folder(self, path: Path, mine: Leases) -> None:
+    def test_only_the_user_may_look_into_the_folder(self, mine: Leases) -> None:
         assert mine.folder is not None
         assert Path(mine.folder).stat().st_mode & 0o777 == 0o700
         assert {p.stat().st_mode & 0o777 for p in Path(mine.folder).iterdir()} == {0o600}

@@ -80,8 +80,7 @@ def test_memory_is_one_per_process_and_says_once_that_it_is_lost(
     monkeypatch.setattr(opening, "_stores", {})
     with pytest.warns(UserWarning, match="does not outlive the kernel") as said:
         first = open_store(":memory:")
-        second = open_store(":memory:")
-    assert first is second
+    assert open_store(":memory:") is first
     assert len(said) == 1
     assert said[0].filename == __file__
 
