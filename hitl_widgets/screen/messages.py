@@ -67,6 +67,11 @@ class AnswerDoc(_Doc):
 
     verdict: Literal["answer"]
     data: Any
+    edited: bool | None = Field(
+        default=None,
+        description="`data` is what stands in the form's controls; whether a person touched them. "
+        "None: it is the answer itself.",
+    )
 
 
 class RespondDoc(_Doc):
@@ -195,6 +200,22 @@ class Compared(_Doc):
     fingerprint: str
 
 
+class UnshownDoc(_Doc):
+    """A part of an initial value that no control can show."""
+
+    path: list[str | int]
+    text: str
+
+
+class FormDoc(_Doc):
+    """What a form is drawn from, see `schema.Form`."""
+
+    layout: str = Field(description="JSON text of the prepared schema.")
+    data: str | None = Field(description="JSON text of what stands in the controls.")
+    unshown: list[UnshownDoc]
+    consent: bool = Field(description="The answer is consent: a press must be meant.")
+
+
 class RequestView(_Doc):
     """Everything that a card shows of one request.
 
@@ -228,6 +249,7 @@ class RequestView(_Doc):
     turn: str | None
     decided: Decided | None
     compare: list[Compared]
+    form: FormDoc | None = None
 
 
 class TextItem(_Doc):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..fingerprint import steps
 from ..request import Evaluation, Request
+from .formdata import form_doc
 from .messages import Cell, Compared, Decided, RequestView, Why
 
 STRIP_CELLS = 48
@@ -65,6 +66,7 @@ def request_view(
         turn=request.turn,
         decided=decided,
         compare=[_compared(label, other) for label, other in compare],
+        form=form_doc(request),
     )
     return view.model_dump(mode="json")
 
