@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from IPython.core.magic import Magics, line_magic, magics_class
@@ -16,10 +17,8 @@ class HitlMagics(Magics):
     @line_magic
     def hitl(self, line: str) -> Any:
         """``%hitl inbox``, ``%hitl history``, ``%hitl doctor``."""
-        import hitl_widgets  # noqa: PLC0415  # the front door, as the user has it
-
         word = line.strip()
         if word not in _WORDS:
             print(f"%hitl takes one word: {', '.join(_WORDS)}.")  # noqa: T201  # to the person
             return None
-        return getattr(hitl_widgets, word)()
+        return getattr(sys.modules["hitl_widgets"], word)()
