@@ -191,6 +191,14 @@ FIXTURES: dict[str, Any] = {
             "visible_ms": 1200,
         },
         {"type": "cancel", "id": "m6"},
+        {
+            "type": "decide-all",
+            "id": "m8",
+            "requests": [{"request_id": "req_example", "fingerprint": DELETE.fingerprint}],
+            "decision": {"verdict": "approve"},
+            "visible_ms": 1200,
+        },
+        {"type": "settle", "id": "m9", "request_id": "req_example", "how": "run_again"},
         {"type": "focus", "id": "m7", "inside": True},
     ],
     "kernel-messages": [

@@ -11,7 +11,7 @@ import traitlets
 from ..request import TERMINAL, Receipt, Request
 from . import deskport
 from .hub import HubWidget
-from .messages import Ack, Decide
+from .messages import Ack
 from .record import record
 from .views import request_view
 
@@ -70,10 +70,10 @@ class ApprovalCard(HubWidget):
             self._unsubscribe()
 
     async def _handle(self, message: Any) -> Ack:
-        if not isinstance(message, Decide):
+        if not isinstance(message, deskport.Act):
             return await super()._handle(message)
-        receipt = await deskport.decide(self._desk, message)
-        if self._on_decide is not None:
+        receipt = await deskport.act(self._desk, message, via="card")
+        if receipt is not None and self._on_decide is not None:
             self._on_decide(receipt)
         return deskport.ack(message.id, receipt)
 

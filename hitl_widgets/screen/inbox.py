@@ -11,7 +11,7 @@ from ..request import Request
 from . import deskport
 from .card import subscribe
 from .hub import HubWidget
-from .messages import Ack, Decide, InboxView
+from .messages import Ack, InboxView
 from .record import record
 from .views import request_view
 
@@ -64,8 +64,8 @@ class Inbox(HubWidget):
         return [request_view(request) for request in self._shown.values()]
 
     async def _handle(self, message: Any) -> Ack:
-        if isinstance(message, Decide):
-            receipt = await deskport.decide(self._desk, message, via="inbox")
+        if isinstance(message, deskport.Act):
+            receipt = await deskport.act(self._desk, message, via="inbox")
             return deskport.ack(message.id, receipt)
         return await super()._handle(message)
 

@@ -97,6 +97,33 @@ class Decide(_Doc):
     visible_ms: int = Field(ge=0, description="How long it was in view before the press.")
 
 
+class Shown(_Doc):
+    """One of several requests that are decided together."""
+
+    request_id: str
+    fingerprint: str = Field(description="Of what was shown.")
+
+
+class DecideAll(_Doc):
+    """A person decided several requests alike: all or none."""
+
+    type: Literal["decide-all"]
+    id: str
+    requests: list[Shown] = Field(min_length=1)
+    decision: ApproveDoc | DeclineDoc = Field(discriminator="verdict")
+    visible_ms: int = Field(ge=0)
+
+
+class Settle(_Doc):
+    """A person says how a call ended whose outcome nobody knows."""
+
+    type: Literal["settle"]
+    id: str
+    request_id: str
+    how: Literal["happened", "run_again", "give_up"]
+    result: Any = None
+
+
 class Cancel(_Doc):
     """A person cancels the run of this panel."""
 
@@ -112,7 +139,8 @@ class Focus(_Doc):
     inside: bool
 
 
-PageMessage = Annotated[Hello | Ping | Decide | Cancel | Focus, Field(discriminator="type")]
+AnyPageMessage = Hello | Ping | Decide | DecideAll | Settle | Cancel | Focus
+PageMessage = Annotated[AnyPageMessage, Field(discriminator="type")]
 
 # -- kernel → page -------------------------------------------------------------------------------
 
@@ -298,7 +326,7 @@ class InboxView(_Doc):
     store: str
 
 
-page_message: TypeAdapter[Hello | Ping | Decide | Cancel | Focus] = TypeAdapter(PageMessage)
+page_message: TypeAdapter[AnyPageMessage] = TypeAdapter(PageMessage)
 kernel_message: TypeAdapter[Ack | Failure] = TypeAdapter(KernelMessage)
 
 EXPORTED: tuple[type[BaseModel], ...] = (RequestView, RunView, InboxView)

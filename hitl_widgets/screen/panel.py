@@ -15,7 +15,7 @@ from . import deskport
 from .card import subscribe
 from .compare import comparable
 from .hub import HubWidget
-from .messages import Ack, Cancel, Decide, Focus, RunView
+from .messages import Ack, Cancel, Decide, DecideAll, Focus, RunView, Settle
 from .record import RunRecord, record
 from .timeline import Timeline
 from .views import request_view
@@ -170,8 +170,9 @@ class RunPanel(HubWidget):
 
     async def _handle(self, message: Any) -> Ack:
         match message:
-            case Decide():
-                return deskport.ack(message.id, await deskport.decide(self._desk, message))
+            case Decide() | DecideAll() | Settle():
+                receipt = await deskport.act(self._desk, message, via="card")
+                return deskport.ack(message.id, receipt)
             case Cancel() if self._cancel is not None:
                 self._cancel()
             case Focus(inside=inside):

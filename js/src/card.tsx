@@ -13,6 +13,7 @@ import { parse } from "./json";
 import { Dialog, Menu } from "./menu";
 import type { Life } from "./model";
 import { usePress, type Verdict } from "./press";
+import { Settle } from "./settle";
 import { Strip } from "./strip";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
@@ -27,7 +28,13 @@ export function nameOf(view: RequestView, over: boolean, say: Say): string {
     : say("card.confirm", { message: tool });
 }
 
-export function Card({ view }: { view: RequestView }) {
+interface CardProps {
+  view: RequestView;
+  /** What must be reached before a yes; siblings share a look at each other's. */
+  gate?: Gate;
+}
+
+export function Card({ view, gate }: CardProps) {
   const { say } = useUi();
   const waiting = view.state === "pending";
   const look = useLook(waiting);
@@ -42,7 +49,8 @@ export function Card({ view }: { view: RequestView }) {
   }, [over]);
   const role = view.kind === "input" && !over ? "form" : "group";
   return (
-    <section ref={look.ref} class="card" role={role} aria-label={nameOf(view, over, say)}>
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles can be named
+    <div ref={look.ref} class="card" role={role} aria-label={nameOf(view, over, say)}>
       {over ? (
         <Over view={view} decider={decider} status={status} />
       ) : view.kind === "input" ? (
@@ -52,9 +60,9 @@ export function Card({ view }: { view: RequestView }) {
           <Silence decider={decider} life={look.life} />
         </>
       ) : (
-        <Waiting view={view} decider={decider} life={look.life} />
+        <Waiting view={view} decider={decider} life={look.life} gate={gate} />
       )}
-    </section>
+    </div>
   );
 }
 
@@ -84,6 +92,7 @@ function Over({ view, decider, status }: OverProps) {
           {say(open ? "button.less" : "button.details")}
         </button>
       </div>
+      {view.state === "outcome_unknown" && <Settle view={view} />}
       {open && <Details view={view} />}
     </>
   );
@@ -91,7 +100,7 @@ function Over({ view, decider, status }: OverProps) {
 
 function Details({ view }: { view: RequestView }) {
   const { say } = useUi();
-  const gate = useMemo(() => new Gate(() => {}), []);
+  const gate = useMemo(() => new Gate(), []);
   const edited = view.decided?.edited;
   return (
     <div class="details">
@@ -123,10 +132,18 @@ const PRESSES: Record<Exclude<Verdict, "counts">, Key> = {
 
 type Open = "note" | "reason" | "respond" | null;
 
-function Waiting({ view, decider, life }: { view: RequestView; decider: Decider; life: Life }) {
+interface WaitingProps {
+  view: RequestView;
+  decider: Decider;
+  life: Life;
+  gate: Gate | undefined;
+}
+
+function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   const { say } = useUi();
   const redraw = useRedraw();
-  const gate = useMemo(() => new Gate(() => queueMicrotask(redraw)), [redraw]);
+  const gate = useMemo(() => given ?? new Gate(), [given]);
+  useEffect(() => gate.subscribe(redraw), [gate, redraw]);
   const args = useMemo(() => parse(view.args), [view.args]);
   const [said, setSaid] = useState<Key | null>(null);
   const [open, setOpen] = useState<Open>(null);
@@ -237,7 +254,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
         />
       )}
       {open === null && (
-        <footer>
+        <div class="foot">
           {can("approve") && (
             <Consent
               label={say(confirm ? "button.yes" : "button.approve")}
@@ -257,7 +274,7 @@ function Waiting({ view, decider, life }: { view: RequestView; decider: Decider;
           )}
           {status}
           <Menu name={say("button.more")} items={items} disabled={busy} />
-        </footer>
+        </div>
       )}
     </>
   );

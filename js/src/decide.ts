@@ -74,7 +74,7 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
 export function useLook(on: boolean) {
   const { port } = useUi();
   const redraw = useRedraw();
-  const ref = useRef<HTMLElement>(null);
+  const ref = useRef<HTMLDivElement>(null);
   const since = useRef<number | null>(null);
   useEffect(() => {
     const card = ref.current;

@@ -6,7 +6,14 @@ export class Gate {
   private readonly parts = new Map<string, { label: string; need: Need }>();
   private readonly done = new Set<string>();
 
-  constructor(private readonly changed: () => void) {}
+  private readonly listeners = new Set<() => void>();
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    // Parts were needed before anyone listened: effects of children run first.
+    listener();
+    return () => this.listeners.delete(listener);
+  }
 
   /** The part at `key` is not all in view; nothing happens if it was reached before. */
   need(key: string, label: string, need: Need): void {
@@ -33,6 +40,10 @@ export class Gate {
       .filter(([id, part]) => part.need === need && !this.done.has(id))
       .map(([, part]) => part.label);
     return [...new Set(labels)];
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
   }
 
   get open(): boolean {

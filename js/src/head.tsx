@@ -12,7 +12,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
   const age = span(now - Date.parse(view.created_at), say);
   return (
     <>
-      <header>
+      <div class="head">
         <h3>
           {view.message === null ? (
             <code>
@@ -34,7 +34,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
             {age}
           </time>
         )}
-      </header>
+      </div>
       <Why view={view} />
       {live && view.quorum > 1 && (
         <p class="why">{say("votes", { n: view.votes.length, all: view.quorum })}</p>

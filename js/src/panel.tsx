@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { Card } from "./card";
 import type { CallItem, RequestView, RunView, TextItem } from "./generated/messages";
+import { Siblings } from "./siblings";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
 import { number, sayIfKnown } from "./words";
@@ -42,7 +43,7 @@ function PanelHead({ run }: { run: RunView }) {
   const [sent, setSent] = useState(false);
   const over = !OPEN.has(run.state);
   return (
-    <header class="run">
+    <div class="head">
       <b>
         <Revealed text={run.title} />
       </b>
@@ -66,7 +67,7 @@ function PanelHead({ run }: { run: RunView }) {
           {say("run.cancel")}
         </button>
       )}
-    </header>
+    </div>
   );
 }
 
@@ -96,16 +97,6 @@ function turns(items: RunView["items"], requests: RequestView[]): TurnData[] {
 }
 
 function Turn({ turn }: { turn: TurnData }) {
-  const { say } = useUi();
-  const waiting = turn.views.filter((view) => view.state === "pending").length;
-  const group =
-    waiting > 1
-      ? ({
-          class: "siblings",
-          role: "group",
-          "aria-label": say("card.group", { n: waiting }),
-        } as const)
-      : {};
   return (
     <li>
       {turn.items.map((item, i) =>
@@ -115,11 +106,7 @@ function Turn({ turn }: { turn: TurnData }) {
           <Call key={item.id} item={item} />
         ),
       )}
-      <div key="cards" {...group}>
-        {turn.views.map((view) => (
-          <Card key={view.id} view={view} />
-        ))}
-      </div>
+      <Siblings key="cards" views={turn.views} />
     </li>
   );
 }

@@ -271,18 +271,16 @@ describe("afterwards", () => {
     ["withdrawn", withdrawn, "Withdrawn: the question was taken back."],
     ["stale", stale, "Not run: what would have run was no longer what was approved."],
     ["unknown", unknown, "Nobody knows how it ended"],
-  ])(
-    "%s is one line, and no control decides any more (R12, F23)",
-    async (_name, fixture, words) => {
-      show(view(fixture));
-      await expect.element(decidedCard().getByRole("status")).toHaveTextContent(words);
-      const left = decidedCard()
-        .getByRole("button")
-        .elements()
-        .map((e) => e.textContent);
-      expect(left).toEqual(["details"]);
-    },
-  );
+  ])("%s is one line, and no control decides any more (R12, F23)", async (name, fixture, words) => {
+    show(view(fixture));
+    await expect.element(decidedCard().getByRole("status").first()).toHaveTextContent(words);
+    const left = decidedCard()
+      .getByRole("button")
+      .elements()
+      .map((e) => e.textContent);
+    const settle = ["It happened", "Run again", "Give up"];
+    expect(left).toEqual(name === "unknown" ? ["details", ...settle] : ["details"]);
+  });
 
   test("the details show everything again, and an edit as a difference", async () => {
     show(view(edited));
@@ -333,6 +331,28 @@ describe("afterwards", () => {
     model.set("view", view(declined));
     await expect.element(decidedCard().getByRole("status")).toHaveFocus();
     await expect.element(decidedCard()).toHaveTextContent("Already declined");
+  });
+});
+
+describe("an outcome that nobody knows is settled by a person (R13)", () => {
+  test("it happened, with its result", async () => {
+    const { model } = show(view(unknown));
+    await button("It happened").click();
+    const dialog = page.getByRole("dialog", { name: "It happened: give its result" });
+    await dialog.getByRole("textbox").fill('{"deleted": 1}');
+    await dialog.getByRole("button", { name: "It happened" }).click();
+    expect(model.of("settle")).toMatchObject([
+      { request_id: unknown.id, how: "happened", result: { deleted: 1 } },
+    ]);
+  });
+
+  test("run again is a yes like any other, give up is not", async () => {
+    const { model } = show(view(unknown));
+    (button("Run again").element() as HTMLButtonElement).click();
+    expect(model.of("settle")).toEqual([]);
+    await press("Run again");
+    await vi.waitFor(() => expect(model.of("settle")).toMatchObject([{ how: "run_again" }]));
+    await expect.element(button("Give up")).toBeDisabled();
   });
 });
 
@@ -406,7 +426,7 @@ describe("the keyboard", () => {
     document.addEventListener("keydown", listen);
     gone.push(() => document.removeEventListener("keydown", listen));
     await expect.element(button("Approve")).toBeEnabled();
-    (el.querySelector("footer button") as HTMLButtonElement).focus();
+    (el.querySelector(".foot button") as HTMLButtonElement).focus();
     await userEvent.keyboard("dd{Shift>}{Enter}{/Shift}{Escape}");
     expect(heard).toEqual(["Escape"]);
   });

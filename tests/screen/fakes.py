@@ -1,10 +1,10 @@
-"""A page and a desk for tests of widgets: what is sent is kept, nothing is simulated beyond that."""
+"""A page and a desk for tests of widgets: they keep what they are sent."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from comm.base_comm import BaseComm
 
@@ -16,7 +16,7 @@ from scripts.message_examples import AT, decided
 class PageComm(BaseComm):
     """A comm whose messages to the page are kept."""
 
-    all: list[PageComm] = []
+    all: ClassVar[list[PageComm]] = []
 
     def publish_msg(self, msg_type: str, data: Any = None, **_more: Any) -> None:
         self.__dict__.setdefault("sent", []).append((msg_type, data))
@@ -61,6 +61,14 @@ class FakeDesk:
         self.rows[request.id] = request
         for listener in list(self.listeners):
             listener(request)
+
+    async def decide_all(self, decisions: Any, /, *, via: str = "api") -> list[Receipt]:
+        made = [await self.decide(id_, d, fingerprint=f, via=via) for id_, d, f in decisions]
+        return made
+
+    async def settle(self, request: Any, how: str, /, **_more: Any) -> Request:
+        self.settled = (request, how)
+        return self.rows[request]
 
     async def decide(
         self,

@@ -71,7 +71,7 @@ class TestADecisionIsAnObjectOfTheFourKinds:
     def test_each_becomes_the_desks_own(self, decision: object, meant: object) -> None:
         message = page_message.validate_python(decide(decision))
         assert isinstance(message, messages.Decide)
-        assert deskport.decision_of(message) == meant
+        assert deskport.decision_of(message.decision) == meant
 
     @pytest.mark.parametrize(
         "decision",

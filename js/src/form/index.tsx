@@ -38,7 +38,7 @@ export function Form({ view, decider, armed }: FormProps) {
           </ul>
         )}
       </div>
-      <footer>
+      <div class="foot">
         <button
           type="button"
           class="button go"
@@ -57,7 +57,7 @@ export function Form({ view, decider, armed }: FormProps) {
             {say("button.decline")}
           </button>
         )}
-      </footer>
+      </div>
     </>
   );
 }

@@ -12,6 +12,8 @@ export interface Ack {
 export interface AnswerDoc {
   verdict: "answer";
   data: unknown;
+  /** `data` is what stands in the form's controls; whether a person touched them. None: it is the answer itself. */
+  edited?: boolean | null;
 }
 
 /** Yes, as shown or with edited arguments. */
@@ -67,6 +69,15 @@ export interface Decide {
   visible_ms: number;
 }
 
+/** A person decided several requests alike: all or none. */
+export interface DecideAll {
+  type: "decide-all";
+  id: string;
+  requests: Shown[];
+  decision: ApproveDoc | DeclineDoc;
+  visible_ms: number;
+}
+
 /** Who, what, when. */
 export interface Decided {
   verdict: "approve" | "decline" | "answer" | "respond";
@@ -109,6 +120,17 @@ export interface Focus {
   type: "focus";
   id: string;
   inside: boolean;
+}
+
+/** What a form is drawn from, see `schema.Form`. */
+export interface FormDoc {
+  /** JSON text of the prepared schema. */
+  layout: string;
+  /** JSON text of what stands in the controls. */
+  data: string | null;
+  unshown: UnshownDoc[];
+  /** The answer is consent: a press must be meant. */
+  consent: boolean;
 }
 
 /** A page has loaded the bundle and can show cards. */
@@ -173,6 +195,7 @@ export interface RequestView {
   turn: string | null;
   decided: Decided | null;
   compare: Compared[];
+  form: FormDoc | null;
 }
 
 /** A result in place of running the tool. */
@@ -194,11 +217,33 @@ export interface RunView {
   finish_reason: string | null;
 }
 
+/** A person says how a call ended whose outcome nobody knows. */
+export interface Settle {
+  type: "settle";
+  id: string;
+  request_id: string;
+  how: "happened" | "run_again" | "give_up";
+  result?: unknown;
+}
+
+/** One of several requests that are decided together. */
+export interface Shown {
+  request_id: string;
+  /** Of what was shown. */
+  fingerprint: string;
+}
+
 /** Something the model said. */
 export interface TextItem {
   kind: "text";
   text: string;
   agent_path: string[];
+}
+
+/** A part of an initial value that no control can show. */
+export interface UnshownDoc {
+  path: (string | number)[];
+  text: string;
 }
 
 /** Why a person is asked: `type` of the evaluation, and what an automatic check said. */
@@ -212,4 +257,4 @@ export type DecisionDoc = ApproveDoc | DeclineDoc | AnswerDoc | RespondDoc;
 
 export type KernelMessage = Ack | Failure;
 
-export type PageMessage = Hello | Ping | Decide | Cancel | Focus;
+export type PageMessage = Hello | Ping | Decide | DecideAll | Settle | Cancel | Focus;

@@ -1,0 +1,67 @@
+// A call that started, and whose end nobody knows: a person says what became of it.
+import { useRef, useState } from "preact/hooks";
+import { Consent, jsonOrText } from "./card";
+import type { Settle as Message, RequestView } from "./generated/messages";
+import { Dialog } from "./menu";
+import type { Verdict } from "./press";
+import { useUi } from "./ui";
+import type { Key } from "./words";
+
+export function Settle({ view }: { view: RequestView }) {
+  const { say, port } = useUi();
+  const [asked, setAsked] = useState(false);
+  const [sent, setSent] = useState(false);
+  const [said, setSaid] = useState<string | null>(null);
+  const draft = useRef({ text: "" });
+  const send = (how: Message["how"], result: unknown = null) => {
+    setSent(true);
+    setSaid(say("kernel.sending"));
+    port
+      .ask({ type: "settle", request_id: view.id, how, result }, () => setSaid(say("kernel.sent")))
+      .then((answer) => {
+        setSent(answer.type === "ack");
+        setSaid(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
+      });
+  };
+  const again = (verdict: Verdict) =>
+    verdict === "counts" ? send("run_again") : setSaid(say(`press.${verdict}` as Key));
+  const status = (
+    <p class="said" role="status">
+      {said}
+    </p>
+  );
+  if (asked) {
+    return (
+      <Dialog
+        name={say("dialog.settle")}
+        field={say("dialog.field.result")}
+        hint=""
+        draft={draft.current}
+        leave={() => setAsked(false)}
+        status={status}
+        button={(text) => (
+          <button
+            type="button"
+            class="button strong"
+            disabled={sent}
+            onClick={() => send("happened", text.trim() === "" ? null : jsonOrText(text))}
+          >
+            {say("settle.happened")}
+          </button>
+        )}
+      />
+    );
+  }
+  return (
+    <div class="foot">
+      <button type="button" class="button" disabled={sent} onClick={() => setAsked(true)}>
+        {say("settle.happened")}
+      </button>
+      <Consent label={say("settle.again")} enabled={!sent} press={again} />
+      <button type="button" class="button" disabled={sent} onClick={() => send("give_up")}>
+        {say("settle.give_up")}
+      </button>
+      {status}
+    </div>
+  );
+}

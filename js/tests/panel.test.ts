@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import type { CallItem, RequestView, RunView } from "../src/generated/messages";
+import approval from "./fixtures/approval.json";
+import approved from "./fixtures/approved.json";
+import compare from "./fixtures/compare.json";
+import { show as showIn } from "./kernel";
+
+const call = (id: string, status: CallItem["status"], more: Partial<CallItem> = {}): CallItem => ({
+  kind: "call",
+  id,
+  tool: "delete_record",
+  status,
+  agent_path: [],
+  seconds: null,
+  progress: null,
+  note: null,
+  ...more,
+});
+
+const run = (more: Partial<RunView> = {}): RunView => ({
+  run_id: "run_example",
+  title: "data-agent",
+  state: "suspended",
+  items: [
+    { kind: "text", text: "I look first.", agent_path: [] },
+    call("c0", "done", { tool: "find_user", seconds: 0.4 }),
+    call("c1", "waiting"),
+    call("c2", "waiting"),
+  ],
+  cancellable: true,
+  paused: false,
+  seconds: null,
+  finish_reason: null,
+  ...more,
+});
+
+const request = (id: string, more: Partial<RequestView> = {}): RequestView => ({
+  ...(approval as RequestView),
+  id: `req_${id}`,
+  tool_call_id: id,
+  turn: "t1",
+  args: JSON.stringify({ id: `abc-${id}`, table: "orders" }),
+  secrets: {},
+  ...more,
+});
+
+let gone: (() => void)[] = [];
+beforeEach(() => {
+  gone = [];
+});
+afterEach(() => {
+  for (const away of gone) away();
+});
+
+function show(view: RunView, requests: RequestView[]) {
+  const made = showIn({ shows: "panel", view, requests });
+  gone.push(made.unmount, () => made.el.remove());
+  return made;
+}
+
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+const still = () => new Promise((resolve) => setTimeout(resolve, 700));
+
+describe("a run's panel", () => {
+  test("shows text, calls in words, and the cards that wait", async () => {
+    show(run(), [request("c1")]);
+    const panel = page.getByRole("region", { name: "Run: data-agent" });
+    await expect.element(panel).toBeVisible();
+    const steps = panel
+      .getByRole("listitem")
+      .elements()
+      .map((e) => e.textContent);
+    expect(steps[0]).toBe("I look first.");
+    expect(steps[1]).toBe("find_userdone · 0.4 s");
+    await expect
+      .element(panel.getByRole("group", { name: "Approval: delete_record" }))
+      .toBeVisible();
+  });
+
+  test("a verb shows its cards alone", async () => {
+    show(run({ title: "", items: [] }), [request("c1")]);
+    await expect
+      .element(page.getByRole("group", { name: "Approval: delete_record" }))
+      .toBeVisible();
+    expect(page.getByRole("region", { name: /^Run/ }).elements()).toHaveLength(0);
+  });
+
+  test("Cancel is asked once, and is gone when the run has ended", async () => {
+    const { model } = show(run(), []);
+    await button("Cancel").click();
+    expect(model.of("cancel")).toHaveLength(1);
+    await expect.element(button("Cancel")).toBeDisabled();
+    model.set("view", run({ state: "cancelled", cancellable: false, seconds: 12.4 }));
+    await expect.element(page.getByText("cancelled · 12.4 s")).toBeVisible();
+    expect(button("Cancel").elements()).toHaveLength(0);
+  });
+
+  test("says when no cell waits any more (R16)", async () => {
+    show(run({ paused: true }), [request("c1")]);
+    await expect.element(page.getByText(/^Nobody waits for this run in a cell/)).toBeVisible();
+  });
+
+  test("tells the kernel when somebody is at work in it", async () => {
+    const { model } = show(run(), [request("c1")]);
+    await expect.element(button("Decline")).toBeEnabled();
+    (button("Decline").element() as HTMLButtonElement).focus();
+    await vi.waitFor(() => expect(model.of("focus").map((m) => m.inside)).toEqual([true]));
+    (document.activeElement as HTMLElement).blur();
+    await vi.waitFor(() => expect(model.of("focus").map((m) => m.inside)).toEqual([true, false]));
+  });
+});
+
+describe("calls of one turn (R9)", () => {
+  const group = () => page.getByRole("group", { name: "Approvals: 2 calls" });
+
+  test("stand together: what is the same once, what differs as a table", async () => {
+    show(run(), [request("c1"), request("c2")]);
+    await expect.element(group()).toBeVisible();
+    await expect.element(group().getByText("The same in all:")).toHaveTextContent('table "orders"');
+    const rows = group()
+      .getByRole("row")
+      .elements()
+      .map((e) => e.textContent);
+    expect(rows).toEqual(["Callid", '1"abc-c1"', '2"abc-c2"']);
+    expect(group().getByRole("group", { name: "Approval: delete_record" }).elements()).toHaveLength(
+      2,
+    );
+  });
+
+  test("are approved all at once, each with the fingerprint shown", async () => {
+    const { model } = show(run(), [request("c1"), request("c2", { fingerprint: "hf1:other" })]);
+    await expect.element(button("Approve all 2")).toBeEnabled();
+    await still();
+    await button("Approve all 2").click();
+    await vi.waitFor(() => expect(model.of("decide-all")).toHaveLength(1));
+    expect(model.of("decide-all")[0]).toMatchObject({
+      requests: [
+        { request_id: "req_c1", fingerprint: approval.fingerprint },
+        { request_id: "req_c2", fingerprint: "hf1:other" },
+      ],
+      decision: { verdict: "approve" },
+    });
+  });
+
+  test("are not approved together while a part of one was not reached", async () => {
+    show(run(), [request("c1"), request("c2", { args: compare.args })]);
+    await expect
+      .element(page.getByText("Approve is off until you have opened note."))
+      .toBeVisible();
+    await expect.element(button("Approve").first()).toBeEnabled();
+    await expect.element(button("Approve all 2")).toBeDisabled();
+  });
+
+  test("a decided one leaves the others as they were, with what was typed", async () => {
+    const { model } = show(run(), [request("c1"), request("c2")]);
+    await button("More actions").last().click();
+    await page.getByRole("menuitem", { name: "Decline with a reason…" }).click();
+    await userEvent.keyboard("use staging");
+    const done = {
+      ...(approved as unknown as RequestView),
+      id: "req_c1",
+      tool_call_id: "c1",
+      turn: "t1",
+    };
+    model.set("requests", [done, request("c2")]);
+    await expect.element(page.getByRole("group", { name: "Decided: delete_record" })).toBeVisible();
+    const reason = page.getByRole("textbox", { name: "Reason" });
+    await expect.element(reason).toHaveValue("use staging");
+    await expect.element(reason).toHaveFocus();
+    expect(page.getByRole("group", { name: /^Approvals/ }).elements()).toHaveLength(0);
+  });
+});
