@@ -72,7 +72,9 @@ def test_papermill_fails_visibly_and_the_request_waits_to_be_decided(
     assert waiting["args"] == {"id": "abc-123"}
 
 
-SCRIPT = DEFINE + """
+SCRIPT = (
+    DEFINE
+    + """
 import asyncio
 async def main():
     agent = make()
@@ -80,6 +82,7 @@ async def main():
     print(result.text, ran)
 asyncio.run(main())
 """
+)
 
 
 def script(code: str, store: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -105,13 +108,16 @@ def test_a_script_suspends_is_decided_from_a_shell_and_resumes_elsewhere(store: 
     again = cli(store, "inbox", "decline", waiting["id"], "--reason", "too late")
     assert again.returncode == 1
     assert "already approved" in again.stderr
-    resume = DEFINE + f"""
+    resume = (
+        DEFINE
+        + f"""
 import asyncio
 async def main():
     result = await make().attach({waiting["run_id"]!r})
     print(result.text, ran)
 asyncio.run(main())
 """
+    )
     second = script(resume, store)
     assert second.stdout == "It is gone. ['abc-123']\n", second.stderr
 

@@ -1,0 +1,411 @@
+"""Verbs without an agent: ask, confirm, gated functions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+import hitl_widgets as hitl
+from hitl_widgets.testing import scripted
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class City(BaseModel):
+    city: str
+    days: int = 3
+
+
+class Login(BaseModel):
+    user: str
+    password: SecretStr
+
+
+async def first_pending(n: int = 1) -> hitl.Request:
+    """The n-th request, as soon as it is there."""
+    while True:
+        waiting = await hitl.pending()
+        if len(waiting) >= n:
+            return waiting[n - 1]
+        await asyncio.sleep(0)
+
+
+def passing() -> Any:
+    """A reviewer that leaves every request to another decider."""
+    return hitl.reviewer(lambda _request: None)
+
+
+class TestAsk:
+    async def test_gives_an_instance_of_the_model(self) -> None:
+        with hitl.reviewer(scripted(hitl.Answer({"city": "Oslo"}))):
+            assert await hitl.ask(City, "Which city?") == City(city="Oslo", days=3)
+
+    @pytest.mark.parametrize(
+        ("kind", "data"),
+        [(bool, False), (int, 0), (str, ""), (list[str], []), (Literal["a", "b"], "b"), (dict, {})],
+    )
+    async def test_falsy_answers_are_answers(self, kind: Any, data: Any) -> None:
+        """R4, F4."""
+        with hitl.reviewer(scripted(hitl.Answer(data))):
+            assert await hitl.ask(kind, "?") == data
+
+    async def test_gives_json_for_a_json_schema(self) -> None:
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        with hitl.reviewer(scripted(hitl.Answer({"n": 2**53 + 1}))):
+            assert await hitl.ask(schema, "?") == {"n": 2**53 + 1}
+
+    async def test_a_bad_answer_burns_nothing(self) -> None:
+        """R4, F3: errors per field, still pending; a good one afterwards counts."""
+        with passing():
+            asking = asyncio.create_task(hitl.ask(City, "Which city?"))
+            request = await first_pending()
+            with pytest.raises(hitl.InvalidAnswer) as refused:
+                await hitl.decide(request, hitl.Answer({"days": "many"}))
+            assert {tuple(e["path"]) for e in refused.value.errors} == {("city",), ("days",)}
+            assert (await hitl.pending())[0].state == "pending"
+            await hitl.decide(request, hitl.Answer({"city": "Oslo", "days": 1}))
+            assert (await asking).days == 1
+
+    @pytest.mark.parametrize("verdict", [None, "no", 0, 1, True, {"approved": True}])
+    async def test_what_is_no_decision_is_an_error_never_a_yes(self, verdict: Any) -> None:
+        """R4, F7, F8."""
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?"))
+            request = await first_pending()
+            with pytest.raises(hitl.InvalidAnswer):
+                await hitl.decide(request, verdict)
+            await hitl.decide(request, hitl.Decline())
+            assert await asking is False
+
+    async def test_secrets_of_an_answer_reach_the_caller_and_nobody_else(self) -> None:
+        """R17."""
+        with hitl.reviewer(scripted(hitl.Answer({"user": "u", "password": "hunter2-xyz"}))):
+            login = await hitl.ask(Login, "Log in")
+        assert login.password.get_secret_value() == "hunter2-xyz"
+        store = Path(os.environ["HITL_STORE"])
+        assert "hunter2-xyz" not in str(hitl.history())
+        for file in store.parent.rglob(store.name + "*"):
+            if file.is_file():
+                assert b"hunter2-xyz" not in file.read_bytes(), file
+
+    async def test_declined_says_why_and_by_whom(self) -> None:
+        with (
+            hitl.reviewer(scripted(hitl.Decline("not today"))),
+            pytest.raises(hitl.Declined) as declined,
+        ):
+            await hitl.ask(City, "Which city?")
+        assert declined.value.reason == "not today"
+        assert declined.value.receipt.reviewer == "rule:ScriptedReviewer"
+
+
+class TestConfirm:
+    async def test_true_and_false(self) -> None:
+        with hitl.reviewer(scripted(hitl.Approve(), hitl.Decline())):
+            assert await hitl.confirm("Go?") is True
+            assert await hitl.confirm("Go?") is False
+
+    async def test_two_deciders_at_once_and_one_counts(self) -> None:
+        """R1, F1."""
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?"))
+            request = await first_pending()
+            both = await asyncio.gather(
+                hitl.decide(request, hitl.Approve(), reviewer="ada"),
+                hitl.decide(request, hitl.Decline(), reviewer="bob"),
+                return_exceptions=True,
+            )
+            lost = [x for x in both if isinstance(x, hitl.AlreadyDecided)]
+            (won,) = [x for x in both if isinstance(x, hitl.Receipt)]
+            assert len(lost) == 1
+            assert lost[0].by == won.reviewer
+            assert await asking is (won.state == "approved")
+
+    async def test_expires_without_ever_being_a_yes(self) -> None:
+        """R5, F24."""
+        with passing(), pytest.raises(hitl.Expired):
+            await hitl.confirm("Go?", expires=0.05)
+        assert hitl.history()[0]["state"] == "expired"
+
+    async def test_a_late_decision_loses(self) -> None:
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?", expires=0.05))
+            request = await first_pending()
+            with pytest.raises(hitl.Expired):
+                await asking
+            with pytest.raises((hitl.Expired, hitl.AlreadyDecided)):
+                await hitl.decide(request, hitl.Approve())
+
+    async def test_nobody_there_withdraws_it_and_says_so(self) -> None:
+        """R5, F25."""
+        with pytest.raises(hitl.NoReviewer, match="nothing ran"):
+            await hitl.confirm("Go?")
+        assert hitl.history()[0]["state"] == "withdrawn"
+
+    async def test_an_interrupted_one_without_a_key_is_withdrawn(self) -> None:
+        """R16, F29."""
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?"))
+            request = await first_pending()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            with pytest.raises(hitl.AlreadyDecided, match="withdrawn"):
+                await hitl.decide(request, hitl.Approve())
+
+
+class TestKey:
+    """R22."""
+
+    async def test_waits_when_nobody_is_there_and_is_answered_once(self) -> None:
+        with pytest.raises(hitl.RunSuspended, match="hitl-widgets inbox approve r_"):
+            await hitl.confirm("Go?", key="go")
+        (request,) = await hitl.pending()
+        with pytest.raises(hitl.RunSuspended):
+            await hitl.confirm("Go?", key="go")
+        assert len(await hitl.pending()) == 1, "the same key attaches"
+        await hitl.decide(request, hitl.Approve())
+        with passing():
+            assert await hitl.confirm("Go?", key="go") is True
+        with pytest.raises(hitl.RunSuspended):
+            await hitl.confirm("Go?", key="go")
+        assert len(await hitl.pending()) == 1, "handed out once, then asked again"
+
+    async def test_another_question_under_the_same_key_is_an_error(self) -> None:
+        with pytest.raises(hitl.RunSuspended):
+            await hitl.confirm("Go?", key="go")
+        with pytest.raises(hitl.AgentDefinitionError, match="'go' already names"):
+            await hitl.confirm("Stop?", key="go")
+
+    async def test_an_interrupted_one_stays_pending(self) -> None:
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?", key="go"))
+            request = await first_pending()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await hitl.decide(request, hitl.Approve())
+            assert await hitl.confirm("Go?", key="go") is True
+
+
+ran: list[Any] = []
+
+
+@hitl.require_approval(effect="destructive", secret=("/token",))
+async def drop_table(name: str, token: str = "t0ken-secret") -> str:
+    """Drop a table."""
+    ran.append((name, token))
+    return f"dropped {name}"
+
+
+@hitl.require_approval
+def shrink(factor: float = 0.5) -> float:
+    """Shrink it."""
+    ran.append(factor)
+    return factor
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    ran.clear()
+
+
+class TestGatedFunctions:
+    def test_keep_signature_annotations_docstring_and_kind(self) -> None:
+        assert str(inspect.signature(drop_table)) == (
+            "(name: 'str', token: 'str' = 't0ken-secret') -> 'str'"
+        )
+        assert drop_table.__doc__ == "Drop a table."
+        assert inspect.iscoroutinefunction(drop_table)
+        assert not inspect.iscoroutinefunction(shrink)
+        assert inspect.iscoroutinefunction(shrink.aio)  # type: ignore[attr-defined]
+
+    async def test_run_once_when_approved_with_secrets_unseen(self) -> None:
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            assert await drop_table("orders") == "dropped orders"
+        assert ran == [("orders", "t0ken-secret")]
+        assert seen.seen[0].args == {"name": "orders", "token": "••••"}
+
+    async def test_do_not_run_when_declined(self) -> None:
+        with hitl.reviewer(scripted(hitl.Decline("keep it"))), pytest.raises(hitl.Declined):
+            await drop_table("orders")
+        assert ran == []
+
+    async def test_respond_gives_the_result_instead(self) -> None:
+        with hitl.reviewer(scripted(hitl.Respond("pretend"))):
+            assert await drop_table("orders") == "pretend"
+        assert ran == []
+
+    async def test_what_the_function_raises_is_raised_and_recorded(self) -> None:
+        @hitl.require_approval
+        async def broken() -> None:
+            raise ValueError("really")
+
+        with hitl.reviewer(scripted(hitl.Approve())), pytest.raises(ValueError, match="really"):
+            await broken()
+        assert hitl.history()[0]["state"] == "failed"
+
+    def test_a_sync_one_blocks_without_a_loop(self) -> None:
+        with hitl.reviewer(hitl.testing.AutoApprove()):
+            assert shrink(0.25) == 0.25
+
+    async def test_a_sync_one_in_a_worker_thread(self) -> None:
+        with hitl.reviewer(hitl.testing.AutoApprove()):
+            assert await asyncio.to_thread(shrink, 0.25) == 0.25
+
+    async def test_a_sync_one_on_a_running_loop_with_nobody_says_what_to_await(self) -> None:
+        with pytest.raises(hitl.NoReviewer, match=r"await fn\.aio"):
+            shrink()
+
+    async def test_methods_hide_self(self) -> None:
+        class Table:
+            @hitl.require_approval
+            async def drop(self, name: str) -> str:
+                return f"{self.prefix}{name}"
+
+            prefix = "t_"
+
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            assert await Table().drop("x") == "t_x"
+        assert seen.seen[0].args == {"name": "x"}
+
+    async def test_inside_another_frameworks_tool(self) -> None:
+        """The real pydantic-ai agent calls it as its own tool; the schema is the function's."""
+        from pydantic_ai import Agent
+        from pydantic_ai.models.test import TestModel
+
+        agent = Agent(TestModel(), tools=[drop_table])
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            done = await agent.run("drop something")
+        assert "dropped" in done.output
+        assert len(ran) == 1
+
+    async def test_an_argument_without_an_exact_form_says_how_to_describe_it(self) -> None:
+        @hitl.require_approval
+        async def use(thing: object) -> None: ...
+
+        with pytest.raises(hitl.NotDescribable, match=r"describe=\{name: function\}"):
+            await use(object())
+
+        @hitl.require_approval(describe={"thing": lambda _: "a thing"})
+        async def use_described(thing: object) -> int:
+            return 1
+
+        with hitl.reviewer(scripted(hitl.Approve())):
+            assert await use_described(object()) == 1
+
+
+class TestTables:
+    async def test_a_frame_is_described_by_shape_and_content(self) -> None:
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"id": [1, 2, 3], "name": ["a", "b", "c"]})
+
+        @hitl.require_approval
+        async def delete(rows: Any) -> int:
+            return len(rows)
+
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            assert await delete(frame) == 3
+        told = seen.seen[0].args["rows"]
+        assert told["$described"] == "table"
+        assert told["shape"] == [3, 2]
+        assert told["columns"] == {"id": "int64", "name": told["columns"]["name"]}
+        assert told["rows"][0] == [1, "a"]
+
+    async def test_data_that_changes_while_waiting_is_asked_again(self) -> None:
+        """R3: the approval was for what was seen; the changed frame does not run on it."""
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"id": [1, 2, 3]})
+
+        @hitl.require_approval
+        async def delete(rows: Any) -> int:
+            return int(rows["id"].sum())
+
+        with passing():
+            deleting = asyncio.create_task(delete(frame))
+            request = await first_pending()
+            frame.loc[0, "id"] = 100
+            await hitl.decide(request, hitl.Approve())
+            again = await first_pending()
+            assert again.id != request.id
+            assert again.fingerprint != request.fingerprint
+            await hitl.decide(again, hitl.Approve())
+            assert await deleting == 105
+        states = [row["state"] for row in hitl.history()]
+        assert states == ["stale", "done"]
+
+    async def test_files_are_described_by_content(self, tmp_path: Path) -> None:
+        file = tmp_path / "data.csv"
+        file.write_text("1,2")
+
+        @hitl.require_approval
+        async def load(path: Path) -> str:
+            return path.read_text()
+
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            assert await load(file) == "1,2"
+        assert seen.seen[0].args["path"]["bytes"] == 3
+
+
+WAIT = """
+import asyncio, hitl_widgets as hitl
+async def main():
+    with hitl.reviewer(lambda r: print("asked", flush=True)):
+        print(await hitl.confirm("Go?", **{options}))
+asyncio.run(main())
+"""
+
+
+@contextlib.contextmanager
+def asking_process(**options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process that waits for an answer."""
+    code = WAIT.replace("{options}", repr(options))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n"
+        yield process
+
+
+class TestDeadProcess:
+    async def test_without_a_key_it_is_lost_never_approvable(self) -> None:
+        """R14."""
+        with asking_process() as process:
+            (request,) = await hitl.pending()
+            process.send_signal(signal.SIGKILL)
+        assert await hitl.pending() == []
+        with pytest.raises(hitl.AlreadyDecided, match="withdrawn"):
+            await hitl.decide(request, hitl.Approve())
+
+    async def test_with_a_key_it_waits_for_the_next_process(self) -> None:
+        """R14, R22."""
+        with asking_process(key="go") as process:
+            (request,) = await hitl.pending()
+            process.send_signal(signal.SIGKILL)
+        await hitl.decide(request, hitl.Approve())
+        with passing():
+            assert await hitl.confirm("Go?", key="go") is True
+
+    async def test_a_decision_made_here_wakes_the_process_that_waits(self) -> None:
+        with asking_process() as process:
+            (request,) = await hitl.pending()
+            await hitl.decide(request, hitl.Approve())
+            out, _ = process.communicate(timeout=30)
+        assert out == "True\n"
