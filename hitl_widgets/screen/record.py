@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from ..request import Request
-from .visible import visible
+from ..visible import visible
 from .words import known, say
 
 LONGEST = 2000

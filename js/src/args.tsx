@@ -56,7 +56,7 @@ function Entries({ entries, pointer, label, typed = false }: EntriesProps) {
   const part = `${pointer}#all`;
   const [all, setAll] = useState(!folded || gate.was(part, "open"));
   const need = folded && !all;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (need) gate.need(part, label, "open");
   }, [need, gate, part, label]);
   const rows = all ? entries : entries.slice(0, FOLD);
@@ -168,7 +168,7 @@ function Nested({
   const line = hides ? null : oneLine(node, entries);
   const [open, setOpen] = useState(gate.was(pointer, "open"));
   const need = line === null && !open && entries.length > 0;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (need) gate.need(pointer, name, "open");
   }, [need, gate, pointer, name]);
   if (entries.length === 0) return <span>{node.kind === "object" ? "{}" : "[]"}</span>;
@@ -234,7 +234,7 @@ function Text({ text, pointer, name }: { text: string; pointer: string; name: st
   const { gate } = useShown();
   const [all, setAll] = useState(gate.was(pointer, "open"));
   const cut = text.length > CUT && !all;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (cut) gate.need(pointer, name, "open");
   }, [cut, gate, pointer, name]);
   if (text === "") return <span class="empty">{say("args.empty")}</span>;

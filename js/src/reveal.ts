@@ -38,6 +38,8 @@ const LATIN = /\p{Script=Latin}/u;
 /** Letters in words of mixed script that look like Latin ones, as `а (U+0430)`; none: empty. */
 export function lookAlikes(text: string): string[] {
   const found = new Set<string>();
+  // Almost no text holds such a letter: a megabyte is not taken apart for nothing.
+  if (text.search(LIKE_LATIN) < 0) return [];
   for (const [word] of text.matchAll(WORD)) {
     if (!LATIN.test(word)) continue;
     for (const [char] of word.matchAll(LIKE_LATIN)) found.add(`${char} (${named(char)})`);

@@ -1,0 +1,109 @@
+// Large and hostile arguments: the card opens at once, scrolls, and nothing but text appears.
+import { afterEach, describe, expect, test } from "vitest";
+import { page } from "vitest/browser";
+import type { RequestView } from "../src/generated/messages";
+import approval from "./fixtures/approval.json";
+import { show as showIn } from "./kernel";
+
+let away: () => void = () => {};
+afterEach(() => away());
+
+function show(args: unknown, more: Partial<RequestView> = {}) {
+  const text = typeof args === "string" ? args : JSON.stringify(args);
+  const view = { ...(approval as RequestView), args: text, secrets: {}, ...more };
+  const made = showIn({ view });
+  away = () => {
+    made.unmount();
+    made.el.remove();
+  };
+  return made;
+}
+
+const painted = () =>
+  new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+
+/** Milliseconds from a deed to the frame that shows it. */
+async function timed(deed: () => void): Promise<number> {
+  const from = performance.now();
+  deed();
+  await painted();
+  return performance.now() - from;
+}
+
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+const press = (name: string) => () => (button(name).element() as HTMLButtonElement).click();
+
+/** A second on a quiet machine; tests run on busy ones. */
+const LIMIT = 2000;
+
+describe("a megabyte", () => {
+  test.each([
+    ["of lines", "0123456789 abcdefghijklmnopqrst\n".repeat(32_768)],
+    ["in one line", "x".repeat(1_048_576)],
+    ["of hidden characters", "pay\u200bme ".repeat(100_000)],
+  ])("%s opens and scrolls in time", async (_name, text) => {
+    expect(await timed(() => show({ text }))).toBeLessThan(LIMIT);
+    expect(await timed(press("show all"))).toBeLessThan(LIMIT);
+    const block = page.getByRole("region", { name: "text" }).element();
+    expect(block.textContent?.length).toBeGreaterThanOrEqual(text.length);
+    await timed(() => {
+      block.scrollTop = block.scrollHeight;
+    });
+    await expect.element(button("Approve")).toBeEnabled();
+  });
+
+  test("of ten thousand keys opens in time, and all of them are there", async () => {
+    const keys = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, i) => [`key_${i}`, "v".repeat(90)]),
+    );
+    expect(await timed(() => show(keys))).toBeLessThan(LIMIT);
+    await expect.element(page.getByText("9,950 more")).toBeVisible();
+    expect(await timed(press("show all"))).toBeLessThan(LIMIT);
+    expect(document.querySelectorAll(".rows > dt")).toHaveLength(10_000);
+  });
+});
+
+describe("hostile arguments", () => {
+  const hostile: Record<string, unknown> = {
+    script: "<script>window.hurt = 1</script><img src=/hurt.png onerror='window.hurt=1'>",
+    svg: "<svg onload='window.hurt=1'><use href='/hurt.svg#x'/></svg>",
+    css: "</style><style>*{display:none}</style>",
+    markdown: "![x](/hurt.png) [click](javascript:window.hurt=1)",
+    link: "https://example.org/ javascript:window.hurt=1",
+    entity: "&lt;b&gt; &#x202e;",
+    "<b>key</b>": "<i>",
+    constructor: { prototype: { polluted: 1 } },
+  };
+
+  test("add no element but ours, run nothing and ask for nothing", async () => {
+    const asked = performance.getEntriesByType("resource").length;
+    const { el } = show(hostile, {
+      tool: "<img src=/hurt.png>",
+      agent_path: ["<script>window.hurt=1</script>"],
+      decided: null,
+    });
+    await painted();
+    const ours = new Set("DIV P SPAN H3 CODE B DL DT DD I BUTTON TIME SECTION PRE".split(" "));
+    const tags = [...el.querySelectorAll("*")].map((e) => e.tagName);
+    expect(tags.filter((tag) => !ours.has(tag))).toEqual([]);
+    expect((window as { hurt?: number }).hurt).toBeUndefined();
+    const after = performance.getEntriesByType("resource").slice(asked);
+    expect(after.filter((entry) => entry.name.includes("hurt"))).toEqual([]);
+    for (const text of Object.values(hostile).filter((v) => typeof v === "string"))
+      expect(el.textContent).toContain(text);
+  });
+
+  test("a hundred levels open one by one, and each must be opened", async () => {
+    let text = "1";
+    for (let i = 0; i < 100; i++) text = `{"k":${text}}`;
+    const { el } = show(text);
+    for (let i = 0; i < 98; i++) {
+      const closed = el.querySelector<HTMLButtonElement>('.twist[aria-expanded="false"]');
+      expect(closed).not.toBeNull();
+      if (i === 50) expect(button("Approve").element()).toBeDisabled();
+      closed?.click();
+      await painted();
+    }
+    await expect.element(button("Approve")).toBeEnabled();
+  }, 20_000);
+});
