@@ -14,7 +14,16 @@ from IPython.display import display
 
 from hitl_widgets.notebook.kernel import quiet_comm, waiting
 
-__all__ = ["UNTOUCHED", "Card", "ask", "cards", "display", "hooked", "main_stream"]
+__all__ = [
+    "UNTOUCHED",
+    "Card",
+    "ask",
+    "cards",
+    "channel_hooked",
+    "display",
+    "hooked",
+    "main_stream",
+]
 
 
 class Card(anywidget.AnyWidget):
@@ -67,8 +76,14 @@ def main_stream() -> Any:
 
 
 UNTOUCHED = main_stream()._recv_callback
+UNTOUCHED_CHANNEL = get_ipython().kernel.shell_stream._recv_callback
 
 
 def hooked() -> bool:
     """Whether somebody stands in front of the kernel's own receiver."""
     return main_stream()._recv_callback is not UNTOUCHED
+
+
+def channel_hooked() -> bool:
+    """Whether somebody stands in front of the thread that reads the shell channel."""
+    return get_ipython().kernel.shell_stream._recv_callback != UNTOUCHED_CHANNEL

@@ -12,6 +12,10 @@ from tests.kernel.notebook import Notebook
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+async def printed_by(notebook: Notebook, code: str, last_line: str = "") -> str:
+    return await notebook.run(textwrap.dedent(code) + last_line)
+
+
 class TestKind:
     async def test_names_the_generation(self, notebook: Notebook) -> None:
         kind = await notebook.run(
@@ -53,9 +57,9 @@ class TestKind:
         assert set(eval(pumps).values()) == {None}  # noqa: S307 - printed by the line above
 
     async def test_on_an_unknown_ipykernel_waiting_does_nothing(self, notebook: Notebook) -> None:
-        assert (
-            await notebook.run(
-                textwrap.dedent("""
+        printed = await printed_by(
+            notebook,
+            """
             from hitl_widgets.notebook import kernel, pump
             generations = (pump._Shell6, pump._Shell7)
             known = [generation.needs for generation in generations]
@@ -69,17 +73,16 @@ class TestKind:
                 for generation, needs in zip(generations, known):
                     generation.needs = needs
                 pump.pump_of.cache_clear()
-            """)
-            )
-            == "unsupported False\n"
+            """,
         )
+        assert printed == "unsupported False\n"
 
 
 class TestHook:
     async def test_is_set_while_somebody_waits_and_not_longer(self, notebook: Notebook) -> None:
-        assert (
-            await notebook.run(
-                textwrap.dedent("""
+        printed = await printed_by(
+            notebook,
+            """
             from hitl_widgets.notebook.kernel import waiting
             seen = [hooked()]
             with waiting():
@@ -90,10 +93,9 @@ class TestHook:
                 except LookupError:
                     seen.append(hooked())
             print(*seen, hooked())
-            """)
-            )
-            == "False True True False\n"
+            """,
         )
+        assert printed == "False True True False\n"
 
     async def test_lets_another_hook_on_top_live(self, notebook: Notebook) -> None:
         """jupyter_ui_poll and others hook the same stream; neither may lose the other."""
@@ -108,7 +110,7 @@ class TestHook:
                     return below(frames)
                 stream.on_recv(theirs, copy=False)
             try:
-                print(stream._recv_callback is theirs)
+                print(stream._recv_callback is theirs, below.live)
                 print(await ask("on top"))
                 print(stream._recv_callback is theirs, len(passed))
             finally:
@@ -120,44 +122,58 @@ class TestHook:
         asked = notebook.send("complete_request", {"code": "pri", "cursor_pos": 3})
         await notebook.reply_to(notebook.send("comm_info_request", {}))
         notebook.click(card, "yes")
-        assert await cell.ok() == "True\nyes\nTrue 1\n"
+        assert await cell.ok() == "True False\nyes\nTrue 1\n"
         await notebook.reply_to(asked)
 
     async def test_is_left_on_the_main_thread_wherever_it_ends(self, notebook: Notebook) -> None:
-        assert (
-            await notebook.run(
-                textwrap.dedent("""
+        printed = await printed_by(
+            notebook,
+            """
+            import threading
             from hitl_widgets.notebook.kernel import waiting
-            entered = waiting()
-            entered.__enter__()
-            await asyncio.to_thread(entered.__exit__, None, None, None)
-            await asyncio.sleep(0)
-            print(hooked())
-            """)
-            )
-            == "False\n"
-        )
+            from hitl_widgets.notebook.pump import pump_of
 
-    @pytest.mark.parametrize("where", ["await asyncio.to_thread(enter)", "enter_without_a_loop()"])
+            pump, left_on = pump_of(get_ipython().kernel), asyncio.Queue()
+            leave = pump.leave
+            def watched():
+                leave()
+                left_on.put_nowait(threading.current_thread().name)
+            pump.leave = watched
+            try:
+                entered = waiting()
+                entered.__enter__()
+                await asyncio.to_thread(entered.__exit__, None, None, None)
+                print(await left_on.get(), hooked())
+            finally:
+                del pump.leave
+            """,
+        )
+        assert printed == "MainThread False\n"
+
+    @pytest.mark.parametrize(
+        "where", ["await asyncio.to_thread(asyncio.run, enter())", "enter_without_a_loop()"]
+    )
     async def test_is_not_set_where_it_cannot_help(self, notebook: Notebook, where: str) -> None:
         """Off the main thread and without a running loop nothing waits on the main shell."""
-        assert (
-            await notebook.run(
-                textwrap.dedent("""
+        printed = await printed_by(
+            notebook,
+            """
             from hitl_widgets.notebook.kernel import waiting
-            def enter():
+            async def enter():
                 with waiting():
                     print(hooked())
             def enter_without_a_loop():
                 running = asyncio.get_running_loop()
                 asyncio._set_running_loop(None)
-                try: enter()
-                finally: asyncio._set_running_loop(running)
-            """)
-                + where
-            )
-            == "False\n"
+                try:
+                    with waiting():
+                        print(hooked())
+                finally:
+                    asyncio._set_running_loop(running)
+            """,
+            where,
         )
+        assert printed == "False\n"
 
     async def test_a_failing_handler_is_logged_and_leaves_the_cell_waiting(
         self, notebook: Notebook
@@ -180,15 +196,14 @@ class TestHook:
 
 class TestQuietComm:
     async def test_leaves_a_widget_without_a_comm_alone(self, notebook: Notebook) -> None:
-        assert (
-            await notebook.run(
-                textwrap.dedent("""
+        printed = await printed_by(
+            notebook,
+            """
             from hitl_widgets.notebook.kernel import quiet_comm
             card = Card("closed")
             card.close()
             quiet_comm(card)
             print(card.comm)
-            """)
-            )
-            == "None\n"
+            """,
         )
+        assert printed == "None\n"

@@ -97,6 +97,7 @@ class TestClicksWhileBlocked:
             await cell.ok()
         await notebook.handled(notebook.click(card, "later"))
         assert await notebook.run("print(card.threads)") == "['MainThread']\n"
+        assert await notebook.run("print(channel_hooked())") == "False\n"
 
     async def test_one_subshell_serves_all_waits(self, notebook: Notebook) -> None:
         for answer in ("a", "b"):

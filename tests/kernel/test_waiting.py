@@ -164,6 +164,7 @@ class TestStates:
         sent = notebook.click(card, "yes", subshell=subshell)
         await notebook.handled(sent)
         assert "yes" in await notebook.run("print(await background)")
+        assert notebook.states(started.msg_id) == ["busy", "idle"]
         assert notebook.last_state() == "idle"
 
 
@@ -290,6 +291,8 @@ class TestInterrupt:
         )
         card = await cell.card("interrupted")
         queued = notebook.execute("print('must not run')")
+        # Once this is answered, the queued cell has arrived too: nothing is left to wake the loop.
+        await notebook.reply_to(notebook.send("comm_info_request", {}))
         if how == "signal":
             await notebook.manager.interrupt_kernel()
         else:
