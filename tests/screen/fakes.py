@@ -20,6 +20,8 @@ class PageComm(BaseComm):
 
     def publish_msg(self, msg_type: str, data: Any = None, **_more: Any) -> None:
         self.__dict__.setdefault("sent", []).append((msg_type, data))
+        for event in self.__dict__.get("events", []):
+            event.set()
         if msg_type == "comm_open":
             PageComm.all.append(self)
 
@@ -28,6 +30,16 @@ def answers(widget: Any) -> list[dict[str, Any]]:
     """Custom messages that `widget` has sent to the page."""
     sent = widget.comm.__dict__.get("sent", [])
     return [data["content"] for kind, data in sent if kind == "comm_msg" and "content" in data]
+
+
+async def sent(widget: Any, enough: Callable[[], object]) -> None:
+    """Wait until so much was sent to the page that `enough` says so."""
+    event = asyncio.Event()
+    widget.comm.__dict__.setdefault("events", []).append(event)
+    async with asyncio.timeout(5):
+        while not enough():
+            event.clear()
+            await event.wait()
 
 
 def updates(widget: Any, name: str) -> list[Any]:
@@ -63,8 +75,7 @@ class FakeDesk:
             listener(request)
 
     async def decide_all(self, decisions: Any, /, *, via: str = "api") -> list[Receipt]:
-        made = [await self.decide(id_, d, fingerprint=f, via=via) for id_, d, f in decisions]
-        return made
+        return [await self.decide(id_, d, fingerprint=f, via=via) for id_, d, f in decisions]
 
     async def settle(self, request: Any, how: str, /, **_more: Any) -> Request:
         self.settled = (request, how)

@@ -18,7 +18,7 @@ from hitl_widgets.screen.card import ApprovalCard
 from hitl_widgets.screen.panel import RunPanel
 from scripts.message_examples import DELETE
 
-from .fakes import FakeDesk, PageComm, answers, say
+from .fakes import FakeDesk, PageComm, answers, say, sent
 
 DECIDE = {
     "type": "decide",
@@ -69,9 +69,7 @@ class TestUnknownArguments:
 
 class TestOneAnswer:
     async def answered(self, widget: Any, count: int = 1) -> list[dict[str, Any]]:
-        async with asyncio.timeout(5):
-            while len(answers(widget)) < count:
-                await asyncio.sleep(0)
+        await sent(widget, lambda: len(answers(widget)) >= count)
         for _ in range(20):  # a second answer would come now
             await asyncio.sleep(0)
         return answers(widget)
@@ -158,9 +156,7 @@ class TestThreads:
         desk = FakeDesk(DELETE)
         made = card(desk)
         await asyncio.to_thread(say, made, DECIDE)
-        async with asyncio.timeout(5):
-            while not answers(made):
-                await asyncio.sleep(0)
+        await sent(made, lambda: answers(made))
         assert desk.loops == [asyncio.get_running_loop()]
 
     def test_without_a_loop_it_is_done_at_once(self) -> None:
@@ -185,9 +181,7 @@ class TestThreads:
         drawn: list[threading.Thread] = []
         made.observe(lambda _: drawn.append(threading.current_thread()), "state")
         await asyncio.to_thread(desk.change, _gone())
-        async with asyncio.timeout(5):
-            while not drawn:
-                await asyncio.sleep(0)
+        await sent(made, lambda: drawn)
         assert drawn == [threading.current_thread()]
 
 

@@ -15,7 +15,7 @@ from hitl_widgets.screen.panel import RunPanel
 from hitl_widgets.screen.surface import WidgetSurface
 from scripts.message_examples import ASK, DELETE, decided, request
 
-from .fakes import FakeDesk, say, updates
+from .fakes import FakeDesk, say, sent, updates
 
 
 @pytest.fixture
@@ -106,9 +106,7 @@ class TestTheTimeline:
         for _ in range(50):
             tell(panel, "text-delta", text="word ")
             await asyncio.sleep(0)
-        async with asyncio.timeout(5):
-            while "word" not in str(panel.view["items"]):
-                await asyncio.sleep(0.01)
+        await sent(panel, lambda: "word" in str(panel.view["items"]))
         assert len(updates(panel, "requests")) == 1
         assert len(updates(panel, "view")) < 5
 

@@ -11,7 +11,7 @@ import pytest
 from hitl_widgets.fingerprint import fingerprint
 from hitl_widgets.request import Evaluation
 from hitl_widgets.screen.views import STRIP_CELLS, json_text, request_view, strip
-from hitl_widgets.screen.visible import visible
+from hitl_widgets.visible import visible
 from scripts.message_examples import DELETE, HOSTILE, decided, request
 
 KEY = b"k" * 32
