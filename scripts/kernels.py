@@ -18,6 +18,9 @@ CACHE = Path(__file__).resolve().parent.parent / ".cache" / "kernels"
 VERSIONS = ("6.31.0", "7.3.0", "7.4.0")
 """The last ipykernel 6, the last 7 that keeps clicks until the cell ends, the one we ship with."""
 
+OLD_VERSIONS = ("6.17.1", "6.29.5", "7.0.1", "7.1.0", "7.2.0")
+"""Tested by `make test-all` only. 6.17.1 is Colab's."""
+
 
 def folder(version: str) -> Path:
     """Return the folder of one version, installed on the first call."""

@@ -187,8 +187,14 @@ def _redirect(target: Any, header: dict[str, Any], undo: contextlib.ExitStack) -
         header_of = cast("contextvars.ContextVar[dict[str, Any]]", variable)
         undo.callback(header_of.reset, header_of.set(header))
     else:
+        flush = getattr(target, "flush", _nothing_to_flush)  # or what is buffered comes along
+        flush()
         undo.callback(setattr, target, "parent_header", target.parent_header)
+        undo.callback(flush)
         target.parent_header = header
+
+
+def _nothing_to_flush() -> None: ...
 
 
 def ipykernel_version() -> str | None:

@@ -155,12 +155,13 @@ def has_attribute(kernel: Any, path: str) -> bool:
 
 def _shell_of(kernel: Any) -> Shell | None:
     """Find the way to this kernel's main shell; None if its inside is not one we know."""
-    for shell_class in (_Shell7, _Shell6):
-        if all(has_attribute(kernel, path) for path in shell_class.needs):
-            shell = shell_class(kernel)
-            # Both generations receive frames, not copies; anything else is no kernel we know.
-            return shell if getattr(shell.stream, "_recv_copy", None) is False else None
-    return None
+    # The first ipykernels 7 still have the queue of 6, unused: what tells is the thread.
+    shell_class = _Shell7 if has_attribute(kernel, "shell_channel_thread") else _Shell6
+    if not all(has_attribute(kernel, path) for path in shell_class.needs):
+        return None
+    shell = shell_class(kernel)
+    # Both generations receive frames, not copies; anything else is no kernel we know.
+    return shell if getattr(shell.stream, "_recv_copy", None) is False else None
 
 
 class _Hook:

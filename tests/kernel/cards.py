@@ -70,9 +70,9 @@ async def ask(name: str, *, pump: bool = True, quiet: bool = True) -> Any:
 def main_stream() -> Any:
     """Return the stream that brings this kernel its main shell's messages."""
     kernel = get_ipython().kernel
-    if hasattr(kernel, "msg_queue"):
-        return kernel.shell_stream
-    return kernel.shell_channel_thread.manager._shell_channel_to_main.to_stream
+    if hasattr(kernel, "shell_channel_thread"):
+        return kernel.shell_channel_thread.manager._shell_channel_to_main.to_stream
+    return kernel.shell_stream
 
 
 UNTOUCHED = main_stream()._recv_callback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from types import ModuleType
 
 import pytest
@@ -27,14 +27,22 @@ kernels = _kernels()
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "route" in metafunc.fixturenames:
         cases = [
-            pytest.param(version, route, id=f"{version}-{route}")
-            for version in kernels.VERSIONS
+            pytest.param(version, route, id=f"{version}-{route}", marks=marks)
+            for version, marks in versions()
             # ipykernel 6 has no subshells.
             for route in (("plain",) if version.startswith("6.") else ("plain", "subshell"))
         ]
         metafunc.parametrize(("kernel", "route"), cases, indirect=["kernel"], scope="session")
     elif "notebook" in metafunc.fixturenames:
-        metafunc.parametrize("kernel", kernels.VERSIONS, indirect=True, scope="session")
+        cases = [pytest.param(version, id=version, marks=marks) for version, marks in versions()]
+        metafunc.parametrize("kernel", cases, indirect=True, scope="session")
+
+
+def versions() -> Iterator[tuple[str, Sequence[pytest.MarkDecorator]]]:
+    for version in kernels.VERSIONS:
+        yield version, ()
+    for version in kernels.OLD_VERSIONS:
+        yield version, (pytest.mark.extended,)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

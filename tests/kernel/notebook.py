@@ -165,6 +165,11 @@ class Notebook:
         """Run a cell to its end and return what it printed."""
         return await self.execute(code, **kwargs).ok()
 
+    async def recovered(self) -> None:
+        """After an error: wait until the kernel no longer aborts what comes next."""
+        while (await self.execute("").reply())["status"] == "aborted":
+            pass
+
     # -- messages -----------------------------------------------------------------------------
 
     def send(
