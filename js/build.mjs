@@ -22,6 +22,16 @@ export const cssText = {
   },
 };
 
+/** The form library's parts are chosen in src/form/registry.ts. */
+export const ownRegistry = {
+  name: "own-registry",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/getDefaultRegistry\.js$/ }, () => ({
+      path: join(here, "src", "form", "registry.ts"),
+    }));
+  },
+};
+
 export const options = {
   absWorkingDir: here,
   entryPoints: ["src/main.tsx"],
@@ -33,7 +43,14 @@ export const options = {
   legalComments: "none",
   jsx: "automatic",
   jsxImportSource: "preact",
-  plugins: [cssText],
+  // The form library is written for React; words of a schema are never markup.
+  alias: {
+    react: "preact/compat",
+    "react/jsx-runtime": "preact/jsx-runtime",
+    "markdown-to-jsx/react": "./src/form/no-markdown.ts",
+    "fast-uri": "./src/form/no-uri.ts",
+  },
+  plugins: [cssText, ownRegistry],
 };
 
 /** The license text of every package that ends up in the bundle, in a fixed order. */
@@ -53,6 +70,25 @@ async function notices(inputs) {
   return parts.join("\n");
 }
 
+// For a package that names this license and leaves out its text.
+const MIT = `Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.`;
+
 async function licenseText(folder) {
   for (const name of ["LICENSE", "LICENSE.md", "LICENSE.txt", "license"]) {
     try {
@@ -61,6 +97,8 @@ async function licenseText(folder) {
       if (error.code !== "ENOENT") throw error;
     }
   }
+  const { author, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  if (license === "MIT" && author) return `Copyright (c) ${author}\n\n${MIT}`;
   throw new Error(`${folder} has no license file: its notice can not be kept.`);
 }
 

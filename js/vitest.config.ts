@@ -24,6 +24,22 @@ export default defineConfig({
       },
     },
   ],
+  // The same as in build.mjs.
+  resolve: {
+    alias: [
+      { find: "react/jsx-runtime", replacement: "preact/jsx-runtime" },
+      { find: /^react$/, replacement: "preact/compat" },
+      {
+        find: "markdown-to-jsx/react",
+        replacement: new URL("src/form/no-markdown.ts", import.meta.url).pathname,
+      },
+      { find: "fast-uri", replacement: new URL("src/form/no-uri.ts", import.meta.url).pathname },
+      {
+        find: /^.*\/getDefaultRegistry\.js$/,
+        replacement: new URL("src/form/registry.ts", import.meta.url).pathname,
+      },
+    ],
+  },
   server: { fs: { allow: [".."] } },
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],

@@ -124,7 +124,7 @@ function Details({ view }: { view: RequestView }) {
   );
 }
 
-const PRESSES: Record<Exclude<Verdict, "counts">, Key> = {
+export const PRESSES: Record<Exclude<Verdict, "counts">, Key> = {
   early: "press.early",
   moved: "press.moved",
   held: "press.held",
@@ -325,7 +325,7 @@ export function Silence({ decider, life }: { decider: Decider; life: Life }) {
   const words =
     decider.sending === "silent"
       ? say("kernel.sent")
-      : decider.failure
+      : decider.failure && decider.failure.errors.length === 0 // else they stand at their fields
         ? say("kernel.refused", { words: decider.failure.words })
         : life === "silent"
           ? say("kernel.silent")

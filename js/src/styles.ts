@@ -1,8 +1,9 @@
 // One shared sheet per document or shadow root: marimo draws inside a shadow root.
+import form from "./form/form.css";
 import css from "./style.css";
 
 const sheet = new CSSStyleSheet();
-sheet.replaceSync(css);
+sheet.replaceSync(css + form);
 
 export function adoptStyles(element: HTMLElement): void {
   const root = element.getRootNode();

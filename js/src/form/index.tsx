@@ -1,9 +1,16 @@
-// The seam for forms: what is asked for, and one field of JSON for tools that name no schema.
-import { useState } from "preact/hooks";
-import { jsonOrText } from "../card";
+// A request for data: what was said, a form, and the buttons that answer it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Consent, PRESSES } from "../card";
 import type { Decider } from "../decide";
-import type { RequestView } from "../generated/messages";
-import { freshElementId, useUi } from "../ui";
+import type { RequestView, UnshownDoc } from "../generated/messages";
+import { Dialog, Menu } from "../menu";
+import type { Verdict } from "../press";
+import { Revealed } from "../text";
+import { useUi } from "../ui";
+import type { Key } from "../words";
+import { dropDraft } from "./draft";
+import { Payload } from "./payload";
+import { SchemaForm, type Sheet } from "./schema-form";
 
 export interface FormProps {
   view: RequestView;
@@ -14,50 +21,117 @@ export interface FormProps {
 
 export function Form({ view, decider, armed }: FormProps) {
   const { say } = useUi();
-  const [text, setText] = useState("");
-  const [id] = useState(() => freshElementId("answer"));
+  const sheet = useRef<Sheet>(null);
+  const [said, setSaid] = useState<Key | null>(null);
+  const [reasoning, setReasoning] = useState(false);
+  const reason = useRef({ text: "" });
   const busy = decider.sending !== "idle";
-  const errors = decider.failure?.errors ?? [];
+  const errors = decider.failure?.errors ?? NONE;
+  const draft = `${view.id}:${view.fingerprint}`;
+  const decided = decider.decided !== null;
+  useEffect(() => {
+    if (decided) dropDraft(draft);
+  }, [decided, draft]);
+  const form = view.form;
+  if (form === null) return null;
+
+  const decline = (more: { reason?: string | null; stop?: boolean } = {}) =>
+    decider.send({ verdict: "decline", ...more });
+  const submit = async () => {
+    if (!armed || busy) return;
+    setSaid(null);
+    const read = await sheet.current?.read();
+    if (read) decider.send({ verdict: "answer", ...read });
+  };
+  const press = (verdict: Verdict) => (verdict === "counts" ? submit() : setSaid(PRESSES[verdict]));
+  const canDecline = view.allowed.includes("decline");
+  const items = canDecline
+    ? [
+        { label: say("menu.reason"), choose: () => setReasoning(true) },
+        { label: say("menu.stop"), choose: () => decline({ stop: true }) },
+      ]
+    : [];
+  const status = (
+    <p class="said" role="status">
+      {busy ? say("kernel.sending") : said ? say(said) : countOf(errors.length, say)}
+    </p>
+  );
   return (
     <>
-      <div class="field">
-        <label for={id}>{say("dialog.field.answer")}</label>
-        <textarea
-          id={id}
-          rows={3}
-          value={text}
-          aria-invalid={errors.length > 0}
-          aria-describedby={errors.length > 0 ? `${id}-error` : undefined}
-          onInput={(event) => setText(event.currentTarget.value)}
+      {view.payload !== null && <Payload json={view.payload} />}
+      <Unshown parts={form.unshown} />
+      <SchemaForm
+        form={form}
+        errors={errors}
+        sheet={sheet}
+        draft={draft}
+        {...(form.consent ? {} : { submit })}
+      />
+      {reasoning ? (
+        <Dialog
+          name={say("dialog.reason")}
+          field={say("dialog.field.reason")}
+          hint={say("dialog.hint.reason")}
+          draft={reason.current}
+          leave={() => setReasoning(false)}
+          status={status}
+          button={(text) => (
+            <button
+              type="button"
+              class="button strong"
+              disabled={busy}
+              onClick={() => decline({ reason: text.trim() || null })}
+            >
+              {say("button.decline")}
+            </button>
+          )}
         />
-        {errors.length > 0 && (
-          <ul class="error" id={`${id}-error`}>
-            {errors.map((error) => (
-              <li key={error.path.join("/")}>{[...error.path, error.message].join(": ")}</li>
-            ))}
-          </ul>
-        )}
-      </div>
-      <div class="foot">
-        <button
-          type="button"
-          class="button go"
-          disabled={!armed || busy || text.trim() === ""}
-          onClick={() => decider.send({ verdict: "answer", data: jsonOrText(text) })}
-        >
-          {say("button.submit")}
-        </button>
-        {view.allowed.includes("decline") && (
-          <button
-            type="button"
-            class="button"
-            disabled={busy}
-            onClick={() => decider.send({ verdict: "decline" })}
-          >
-            {say("button.decline")}
-          </button>
-        )}
-      </div>
+      ) : (
+        <div class="foot">
+          {form.consent ? (
+            <Consent label={say("button.submit")} enabled={armed && !busy} press={press} />
+          ) : (
+            <button type="button" class="button go" disabled={!armed || busy} onClick={submit}>
+              {say("button.submit")}
+            </button>
+          )}
+          {canDecline && (
+            <button type="button" class="button" disabled={busy} onClick={() => decline()}>
+              {say("button.decline")}
+            </button>
+          )}
+          {status}
+          <Menu name={say("button.more")} items={items} disabled={busy} />
+        </div>
+      )}
     </>
+  );
+}
+
+const NONE: NonNullable<Decider["failure"]>["errors"] = [];
+
+function countOf(n: number, say: ReturnType<typeof useUi>["say"]): string {
+  return n === 0 ? "" : n === 1 ? say("form.errors.one") : say("form.errors", { n });
+}
+
+/** Parts of the initial value that no control can show; they are sent with the rest. */
+export function Unshown({ parts }: { parts: UnshownDoc[] }) {
+  const { say } = useUi();
+  if (parts.length === 0) return null;
+  return (
+    <div class="alert" role="alert">
+      <p>{say("form.unshown")}</p>
+      <ul>
+        {parts.map((part) => (
+          <li key={part.path.join("/")}>
+            <Revealed text={part.path.length > 0 ? part.path.join(".") : say("form.whole")} />
+            {": "}
+            <code>
+              <Revealed text={part.text} />
+            </code>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
