@@ -14,9 +14,9 @@ from .errors import AgentDefinitionError
 from .policy import administrator
 from .request import Decision, Decline, Request, Reviewer
 
-Headless = Literal["suspend", "decline", "error"]
+Headless = Literal["prompt", "suspend", "decline", "error"]
 Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
-HEADLESS = ("suspend", "decline", "error")
+HEADLESS = ("prompt", "suspend", "decline", "error")
 RECORD = ("full", "short", "none")
 
 
@@ -59,7 +59,9 @@ def configure(**given: Any) -> None:
         Path, store object or ``":memory:"`` for everything that names none.
     headless
         What happens when nobody can be asked: ``"suspend"`` (the run raises `RunSuspended` and
-        waits), ``"decline"``, or ``"error"`` (`NoReviewer`). Never "run it anyway".
+        waits), ``"decline"``, or ``"error"`` (`NoReviewer`). Never "run it anyway". ``"prompt"``
+        asks at the process's terminal even if its standard streams lead elsewhere
+        (``python job.py > log``), and suspends where there is none.
     record
         What stays in a saved notebook: ``"full"``, ``"short"`` or ``"none"``.
     notify

@@ -12,7 +12,7 @@ import getpass
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from .errors import (
     AlreadyDecided,
+    Expired,
     HitlError,
     InvalidAnswer,
     NotAsked,
@@ -39,7 +40,7 @@ from .request import (
     Reviewer,
     new_id,
 )
-from .schema import shape_of
+from .schema import is_json, shape_of
 from .store.base import Store, Vote
 
 POLL = 0.05
@@ -77,6 +78,7 @@ class Desk:
         self.store = store
         self.experts: dict[str, Expert] = {}
         self.drivers: dict[str, Callable[[], None]] = {}
+        self.followers: dict[str, set[Callable[[], None]]] = {}
         self._listeners: dict[int, Listener] = {}
         self._next_listener = 0
         self._lock = threading.RLock()
@@ -89,8 +91,11 @@ class Desk:
     # -- the store, off the event loop -------------------------------------------------------
 
     async def read(self, method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call a store method without blocking the loop. Once started it is waited for, even
-        when the caller is cancelled: nobody is left guessing whether a write happened."""
+        """Call a store method without blocking the loop.
+
+        Once started it is waited for, even when the caller is cancelled: nobody is left guessing
+        whether a write happened.
+        """
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: method(*args, **kwargs)
         )
@@ -122,6 +127,7 @@ class Desk:
         reviewer: Reviewer | str | None = None,
         via: str = "api",
         drive: bool = True,
+        extracted_from: str | None = None,
     ) -> Receipt:
         """Check a decision and record it, once.
 
@@ -131,6 +137,8 @@ class Desk:
             What the reviewer saw. Left out: bound to the stored one, recorded as "not shown".
         drive
             See to it that somebody drives the run on; False when the caller will.
+        extracted_from
+            The chat message that an answer was taken from; kept in the decision (R7).
 
         Raises
         ------
@@ -139,7 +147,11 @@ class Desk:
             Nothing was changed.
         """
         receipts = await self.decide_all(
-            [(request, decision, fingerprint)], reviewer=reviewer, via=via, drive=drive
+            [(request, decision, fingerprint)],
+            reviewer=reviewer,
+            via=via,
+            drive=drive,
+            extracted_from=extracted_from,
         )
         return receipts[0]
 
@@ -150,6 +162,7 @@ class Desk:
         reviewer: Reviewer | str | None = None,
         via: str = "api",
         drive: bool = True,
+        extracted_from: str | None = None,
     ) -> list[Receipt]:
         """Check and record several ``(request, decision, fingerprint)``, all or none."""
         who = as_reviewer(reviewer)
@@ -159,7 +172,10 @@ class Desk:
             request = await self.read(
                 self.store.request, target.id if isinstance(target, Request) else target
             )
-            votes.append(await self._vote(request, decision, shown, who, via))
+            vote = await self._vote(request, decision, shown, who, via)
+            if extracted_from is not None:
+                vote.decision["extracted_from"] = extracted_from
+            votes.append(vote)
             runs.add((request.run_id, request.agent_id))
         receipts = await self.write(self.store.decide, votes)
         if drive:
@@ -190,7 +206,10 @@ class Desk:
                 created_at=datetime.now(UTC),
                 decision=None,
                 reviewer=None,
+                identity_source=None,
+                via=None,
                 decided_at=None,
+                expires_at=None,
                 votes=(),
             )
         settled = await self.write(
@@ -207,7 +226,7 @@ class Desk:
         return settled
 
     def resume(self, run_id: str, agent_id: str) -> None:
-        """Have the run driven on here, unless a living driver holds it or nobody here knows it."""
+        """Have a run driven on here, unless a living driver holds it or nobody here knows it."""
         expert = self.experts.get(agent_id)
         if run_id in self.drivers or expert is None:
             return
@@ -218,6 +237,10 @@ class Desk:
         self, request: Request, decision: Decision, shown: str | None, who: Reviewer, via: str
     ) -> Vote:
         check_kind(request, decision)
+        if request.state == "expired":
+            raise Expired(
+                f"The time to decide {request.tool_name} ({request.id}) is over. Nothing ran."
+            )
         if request.state != "pending":
             raise already(request)
         if shown is not None and shown != request.fingerprint:
@@ -231,6 +254,13 @@ class Desk:
                 extra = await self._edited(request, dict(edited))
             case Answer(data=data):
                 extra = self._answered(request, data)
+            case Respond(result=result) if not is_json(result):
+                error: dict[str, Any] = {
+                    "path": [],
+                    "message": f"got {type(result).__name__}",
+                    "type": "json",
+                }
+                raise InvalidAnswer([error], "A result is any JSON value")
             case _:
                 pass
         return Vote(
@@ -282,7 +312,8 @@ class Desk:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener` called, on any thread, with every request that changes, whoever
-        changed it. Returns the function that ends it."""
+        changed it. Returns the function that ends it.
+        """
         with self._lock:
             self._next_listener += 1
             number = self._next_listener
@@ -302,9 +333,7 @@ class Desk:
             self._watchers += 1
             if self._watcher is None:
                 self._wakeup.clear()
-                self._watcher = threading.Thread(
-                    target=self._look, name="hitl-watch", daemon=True
-                )
+                self._watcher = threading.Thread(target=self._look, name="hitl-watch", daemon=True)
                 self._watcher.start()
         return self._unwatch
 
@@ -327,6 +356,28 @@ class Desk:
                 seen = version
                 self._publish()
 
+    def follow(self, run_id: str, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have `wake` called, on any thread, when something of a run changes; it may be driven
+        anywhere. Returns the function that ends it.
+        """
+        with self._lock:
+            self.followers.setdefault(run_id, set()).add(wake)
+        stop = self.watch()
+
+        def unfollow() -> None:
+            with self._lock:
+                waiting = self.followers.get(run_id, set())
+                waiting.discard(wake)
+                if not waiting:
+                    self.followers.pop(run_id, None)
+            stop()
+
+        return unfollow
+
+    def look(self) -> None:
+        """Tell everybody here what others did since the last look."""
+        self._publish()
+
     def _publish(self) -> None:
         """Tell drivers and listeners what the events since the last look say."""
         with self._lock:
@@ -335,6 +386,10 @@ class Desk:
                 return
             self._seq = events[-1].seq
             listeners = list(self._listeners.values())
+            followed = {e.run_id for e in events} & self.followers.keys()
+            wakes = [w for run_id in followed for w in self.followers[run_id or ""]]
+        for wake in wakes:
+            wake()
         for run_id in {e.run_id for e in events if e.request_id or e.call_id}:
             wake = self.drivers.get(run_id or "")
             if wake is not None:
@@ -390,7 +445,11 @@ def as_reviewer(reviewer: Reviewer | str | None) -> Reviewer:
 def check_kind(request: Request, decision: Any) -> None:
     """Refuse whatever is not one of the decisions that this request takes (F7, F8)."""
     if not isinstance(decision, DECISIONS):
-        error = {"path": [], "message": f"got {decision!r}", "type": "not_a_decision"}
+        error: dict[str, Any] = {
+            "path": [],
+            "message": f"got {decision!r}",
+            "type": "not_a_decision",
+        }
         raise InvalidAnswer(
             [error], "A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond"
         )
@@ -426,6 +485,3 @@ def as_json(decision: Decision) -> dict[str, Any]:
         case Answer():
             more = {}
     return {"verdict": decision.verdict, **{k: v for k, v in more.items() if v is not None}}
-
-
-

@@ -1,4 +1,4 @@
-"""One function, one answer: may this call run, must a human be asked, or is it refused?
+"""One function, one answer: a call may run, or a human is asked, or it is refused.
 
 `ROWS` is the table of `evaluate`, in order; strictness wins (deny over ask over allow). The words
 `evaluated_permission`, `evaluation`, ``always_allow``, ``always_ask`` and ``auto`` follow the
@@ -8,11 +8,18 @@ Managed Agents API; tool- and run-level functions follow Mastra's ``requireToolA
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
+import json
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, cast
 
+from .errors import AgentDefinitionError
 from .fingerprint import digest
 from .request import Effect, Evaluation
 
@@ -21,6 +28,9 @@ ToolsetPolicy = Literal["always_allow", "always_ask", "auto"]
 FUNCTION = "function"
 TIMEOUT = 30.0
 """Seconds that a policy function may take; then a human is asked."""
+
+_threads = ThreadPoolExecutor(8, thread_name_prefix="hitl-policy")
+"""Of their own: tools that keep the common threads busy must not make a rule time out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +198,8 @@ async def _call(function: Callable[[ApprovalContext], Any] | None, context: Appr
         async with asyncio.timeout(TIMEOUT):
             if inspect.iscoroutinefunction(function):
                 return await function(context)
-            answer = await asyncio.to_thread(function, context)
+            run = partial(contextvars.copy_context().run, function, context)
+            answer = await asyncio.get_running_loop().run_in_executor(_threads, run)
             return await answer if inspect.isawaitable(answer) else answer
     except Exception:  # noqa: BLE001  # a broken rule asks a human, whatever broke it
         return None
@@ -229,6 +240,8 @@ async def _toolset(c: _Case) -> bool:
     )
 
 
+_RUN_LEVEL = 3
+
 ROWS: tuple[Row, ...] = (
     (2, "deny", "auto", _denied_by_auto),
     (3, "ask", "run", _run_level),
@@ -241,10 +254,122 @@ ROWS: tuple[Row, ...] = (
 before, row 9 (a grant lifts rows 4-7) and row 8 (otherwise allow) after."""
 
 
+# -- the administrator's file --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administrator:
+    """What the administrator of this machine lays down; it can only tighten.
+
+    Attributes
+    ----------
+    always_ask
+        Tools whose every call a human decides.
+    forbid
+        Tools that may not be called at all.
+    grants
+        False: no standing grants; those that exist let nothing through.
+    record, headless
+        The least strict level allowed, as in `configure`.
+    retention_days
+        How long ended runs may be kept.
+    notify
+        Where notifications may go (prefixes); None: anywhere.
+    """
+
+    always_ask: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    grants: bool = True
+    record: Literal["full", "short", "none"] = "full"
+    headless: Literal["prompt", "suspend", "decline", "error"] = "prompt"
+    retention_days: float | None = None
+    notify: tuple[str, ...] | None = None
+
+    def judge(self, name: str, judged: Judgement) -> Judgement:
+        """A judgement, tightened."""
+        if name in self.forbid:
+            return Judgement("deny", None)
+        lifted = judged.grant is not None and not self.grants
+        if judged.permission == "allow" and (name in self.always_ask or lifted):
+            return Judgement("ask", Evaluation(type="always_ask", by="administrator"))
+        return judged
+
+
+_SHAPES: dict[str, Callable[[Any], bool]] = {
+    "always_ask": lambda v: _names(v),
+    "forbid": lambda v: _names(v),
+    "grants": lambda v: v is False,
+    "record": lambda v: v in ("full", "short", "none"),
+    "headless": lambda v: v in ("prompt", "suspend", "decline", "error"),
+    "retention_days": lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v >= 0,
+    "notify": lambda v: _names(v),
+}
+_read: tuple[tuple[str, int, int], Administrator] | None = None
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in cast("list[Any]", value))
+
+
+def administrator() -> Administrator:
+    """What the file in ``HITL_POLICY``, or the one in the system's configuration, lays down.
+
+    Raises
+    ------
+    AgentDefinitionError
+        The file is there and cannot be read or understood: nothing runs then (R5).
+    """
+    global _read
+    named = os.environ.get("HITL_POLICY")
+    path = Path(named) if named else _system_path()
+    try:
+        about = path.stat()
+        key = (str(path), about.st_mtime_ns, about.st_size)
+        if _read is None or _read[0] != key:
+            _read = key, _parsed(path)
+    except OSError as e:
+        if named or not isinstance(e, FileNotFoundError):
+            raise AgentDefinitionError(
+                f"The administrator's policy file {path} cannot be read ({e.strerror}): put it "
+                "right, or ask who set HITL_POLICY. Nothing was run."
+            ) from e
+        return Administrator()
+    return _read[1]
+
+
+def _system_path() -> Path:
+    import platformdirs  # noqa: PLC0415  # importing stays light
+
+    return Path(platformdirs.site_config_dir("hitl-widgets", appauthor=False)) / "policy.json"
+
+
+def _parsed(path: Path) -> Administrator:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except ValueError as e:
+        raise AgentDefinitionError(
+            f"The administrator's policy file {path} is not JSON ({e}). Nothing was run."
+        ) from e
+    known = {f.name for f in fields(Administrator)}
+    given = cast("dict[str, Any]", data) if isinstance(data, dict) else {"(whole file)": data}
+    wrong = [n for n, v in given.items() if n not in known or not _SHAPES[n](v)]
+    if wrong:
+        raise AgentDefinitionError(
+            f"The administrator's policy file {path} has {', '.join(wrong)}, which cannot be "
+            f"understood: it takes {', '.join(sorted(known))}, and can only tighten. Nothing was "
+            "run."
+        )
+    lists = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+    return Administrator(**cast("Any", lists))
+
+
+# -- judging -------------------------------------------------------------------------------------
+
+
 async def evaluate(
     context: ApprovalContext,
     policy: Policy,
-    functions: Functions = Functions(),  # noqa: B008  # frozen
+    functions: Functions = Functions(),  # frozen
     grants: Sequence[Grant] = (),
 ) -> Judgement:
     """Judge one call.
@@ -263,9 +388,13 @@ async def evaluate(
     case = _Case(context, policy.tools.get(context.tool_name), policy, functions)
     if not case.known():
         return Judgement("deny", None)
+    return administrator().judge(context.tool_name, await _by_rows(case, grants))
+
+
+async def _by_rows(case: _Case, grants: Sequence[Grant]) -> Judgement:
     for number, permission, kind, holds in ROWS:
         if await holds(case):
-            if permission == "ask" and number > 3 and grants:
+            if permission == "ask" and number > _RUN_LEVEL and grants:
                 return Judgement("allow", Evaluation(type="grant", grant=grants[0].id), grants[0])
             return Judgement(permission, await _evaluation(case, kind))
     return Judgement("allow", await _allowed(case))

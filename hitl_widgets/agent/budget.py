@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import AgentDefinitionError
 
@@ -23,9 +23,10 @@ class Budget:
     max_tokens
         Input and output tokens; checked before a model request.
     max_cost
-        In the currency of the price table given by the model library; checked likewise.
+        In the currency of the price table given by the model library; checked likewise. A model
+        without a price there is an error: a limit that cannot be measured is none.
     max_seconds
-        Seconds of driving, not of waiting for humans.
+        Seconds of driving, not of waiting for humans; checked likewise.
     """
 
     max_tool_calls: int | None = None
@@ -35,21 +36,30 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if value is not None and value < 0:
+            if value is not None and not value >= 0:
                 raise AgentDefinitionError(f"Budget({name}={value!r}): give 0 or more, or None.")
 
 
-def over(driver: Driver, *, before: Literal["model", "call"]) -> bool:
-    """Whether the run's budget forbids to begin a model request, or a tool call."""
-    limits: dict[str, Any] = driver.root.options.get("budget") or {}
-    usage = driver.root.usage
-    if before == "call":
-        most = limits.get("max_tool_calls")
-        return most is not None and usage.get("tool_calls", 0) >= most
-    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+def limits(driver: Driver) -> dict[str, Any]:
+    """The run's budget as JSON."""
+    return driver.root.options.get("budget") or {}
+
+
+def calls_spent(driver: Driver) -> bool:
+    """Whether no further tool call may start."""
+    most = limits(driver).get("max_tool_calls")
+    return most is not None and driver.started_calls >= most
+
+
+def turns_spent(driver: Driver) -> bool:
+    """Whether no further model request may begin."""
+    given = limits(driver)
+    if not given:
+        return False
+    usage, cost = driver.spent()
     spent = {
-        "max_tokens": tokens,
-        "max_cost": usage.get("cost", 0),
-        "max_seconds": usage.get("seconds", 0) + time.monotonic() - driver.started,
+        "max_tokens": usage.get("input_tokens", 0) + usage.get("output_tokens", 0),
+        "max_cost": cost,
+        "max_seconds": driver.root.seconds + time.monotonic() - driver.began,
     }
-    return any(limits.get(name) is not None and spent[name] >= limits[name] for name in spent)
+    return any(given.get(n) is not None and spent[n] >= given[n] for n in spent)

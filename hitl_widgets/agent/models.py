@@ -36,6 +36,9 @@ from pydantic_ai.tools import ToolDefinition
 
 from ..errors import AgentDefinitionError, ModelFailed, SnapshotVersion
 
+NUDGE = "Give the final answer by calling the tool final_result."
+"""Said to a model that answers in words where an object is wanted; no word of the user's."""
+
 LIBRARY = f"pydantic-ai-slim {version('pydantic-ai-slim')}"
 Messages = list[ModelMessage]
 
@@ -149,7 +152,8 @@ def _delta(event: Any) -> Delta | None:
 
 def _check_complete(message: ModelResponse) -> None:
     """A stream that ends early raises nothing in the SDKs; its traces do (facts: no finish
-    reason from a provider that always gives one, or a state other than complete)."""
+    reason from a provider that always gives one, or a state other than complete).
+    """
     unfinished = message.provider_name is not None and message.finish_reason is None
     if message.state != "complete" or unfinished:
         raise ModelFailed(
@@ -185,6 +189,44 @@ def _usage(message: ModelResponse) -> dict[str, int]:
     }
 
 
+def cost_of(message: ModelResponse) -> float:
+    """What a turn cost, from the model library's price table.
+
+    Raises
+    ------
+    ModelFailed
+        The table has no price for this model.
+    """
+    try:
+        return float(message.cost().total_price)
+    except (LookupError, ValueError, AssertionError) as e:
+        raise ModelFailed(
+            f"Nobody here knows the price of {message.model_name or 'this model'}, so "
+            "Budget(max_cost=) cannot be kept: limit max_tokens instead."
+        ) from e
+
+
+async def fill_in(model: Model, instructions: str, text: str, schema: Mapping[str, Any]) -> Any:
+    """Have a model put a text into the form of a JSON Schema; None when it does not."""
+    if isinstance(model, ScriptedModel):
+        return None if model.extract is None else model.extract(text, schema)
+    wrapped = schema.get("type") != "object"
+    shape = _wrapped(schema) if wrapped else schema
+    tool = ToolSpec("fill_in", "Give the data that the text holds.", shape)
+    async for piece in ask(model, [user_message(text, instructions)], [tool]):
+        if isinstance(piece, Reply):
+            for proposed in piece.calls:
+                if proposed.name == "fill_in" and proposed.args is not None:
+                    return proposed.args.get("value") if wrapped else proposed.args
+    return None
+
+
+def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {k: v for k, v in schema.items() if k != "$defs"}
+    outer = {"type": "object", "properties": {"value": inner}, "required": ["value"]}
+    return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer
+
+
 # -- histories ---------------------------------------------------------------------------------
 
 
@@ -197,9 +239,7 @@ def tool_returns(
     results: Sequence[tuple[str, str, Any]], instructions: str | None = None
 ) -> ModelRequest:
     """Results of a turn's calls: ``(tool name, provider's call id, JSON value)`` each."""
-    parts = [
-        ToolReturnPart(tool_name=n, content=value, tool_call_id=i) for n, i, value in results
-    ]
+    parts = [ToolReturnPart(tool_name=n, content=value, tool_call_id=i) for n, i, value in results]
     return ModelRequest(parts=parts, instructions=instructions)
 
 
@@ -233,6 +273,34 @@ def is_reply(message: ModelMessage) -> TypeGuard[ModelResponse]:
     return isinstance(message, ModelResponse)
 
 
+def answered(messages: Sequence[ModelMessage]) -> Messages:
+    """The history without tool calls that have no result yet: what may be remembered (F31)."""
+    if not messages or not isinstance(messages[-1], ModelResponse):
+        return list(messages)
+    last = messages[-1]
+    kept = [p for p in last.parts if not isinstance(p, ToolCallPart)]
+    if len(kept) == len(last.parts):
+        return list(messages)
+    return [*messages[:-1], replace(last, parts=kept)] if kept else list(messages[:-1])
+
+
+def nudges(messages: Sequence[ModelMessage]) -> int:
+    """How often the model was told to give its final answer, since the user last spoke."""
+    count = 0
+    for message in messages:
+        if user_texts([message]):
+            count = 0
+        elif isinstance(message, ModelRequest):
+            parts = (p for p in message.parts if isinstance(p, UserPromptPart))
+            count += sum(p.content == NUDGE for p in parts)
+    return count
+
+
+def said(text: str) -> ModelResponse:
+    """Words of ours in a conversation, in the model's place."""
+    return ModelResponse(parts=[TextPart(content=text)], model_name="hitl-widgets")
+
+
 def last_text(messages: Sequence[ModelMessage]) -> str:
     """The text of the last model turn that has any."""
     replies = (m for m in reversed(messages) if isinstance(m, ModelResponse))
@@ -246,7 +314,7 @@ def user_texts(messages: Sequence[ModelMessage]) -> tuple[str, ...]:
         for m in messages
         if isinstance(m, ModelRequest)
         for part in m.parts
-        if isinstance(part, UserPromptPart)
+        if isinstance(part, UserPromptPart) and part.content != NUDGE
     )
 
 
@@ -335,7 +403,7 @@ class ScriptedModel(FunctionModel):
         for message in messages:
             if isinstance(message, ModelResponse):
                 position += 1
-            elif any(isinstance(p, UserPromptPart) for p in message.parts):
+            elif user_texts([message]):
                 position = 0
         if position >= len(self.turns):
             raise ModelFailed(

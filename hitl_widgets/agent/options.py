@@ -10,6 +10,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..errors import AgentDefinitionError
 from ..policy import FUNCTION, Predicate
+from ..schema import shape_of
 from .budget import Budget
 
 
@@ -66,6 +67,8 @@ class RunOptions:
             raise AgentDefinitionError(f"pending={self.pending!r}: give 'error' or 'decline'.")
         if self.max_steps is not None and self.max_steps < 1:
             raise AgentDefinitionError(f"max_steps={self.max_steps}: give 1 or more.")
+        if self.expires is not None and not self.expires > 0:
+            raise AgentDefinitionError(f"expires={self.expires!r}: give seconds, more than 0.")
 
     def with_given(self, given: Mapping[str, Any]) -> RunOptions:
         """These options with others in place of some.
@@ -106,7 +109,9 @@ class RunOptions:
         return {
             "request_context": context,
             "max_steps": self.max_steps,
-            "auto_resume": self.auto_resume_suspended_tools,
+            "output_schema": None
+            if self.output_type is None
+            else shape_of(self.output_type).json_schema,
             "budget": asdict(self.budget) if self.budget else None,
             "expires": self.expires,
         }

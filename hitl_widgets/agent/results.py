@@ -28,7 +28,7 @@ class RunResult:
         ``stop``, ``suspended``, ``budget-reached``, ``length``, ``declined``, ``aborted``,
         ``error``.
     requests
-        What is pending when it is suspended.
+        What waits for a human when it is suspended: pending, or of unknown outcome.
     usage
         ``input_tokens``, ``output_tokens``, ``requests``, ``tool_calls``: totals.
     messages
@@ -46,7 +46,7 @@ class RunResult:
     @property
     def suspend_payload(self) -> Request | None:
         """The latest pending request, in the model's call order; None when nothing waits."""
-        return self.requests[-1] if self.requests else None
+        return next((r for r in reversed(self.requests) if r.state == "pending"), None)
 
     def _repr_html_(self) -> str:
         waiting = "".join(
@@ -118,11 +118,21 @@ class RunStream:
     ----------
     run_id
         The run.
+    asks_back
+        The message could not fill in what waits: the text asks for it again.
     """
 
     def __init__(
-        self, run_id: str, feed: Feed, start: int, generation: int, result: Callable[[], Any]
+        self,
+        run_id: str,
+        feed: Feed,
+        start: int,
+        generation: int,
+        result: Callable[[], Any],
+        *,
+        asks_back: bool = False,
     ) -> None:
+        self.asks_back = asks_back
         self.run_id = run_id
         self._feed = feed
         self._start = start

@@ -25,14 +25,17 @@ class Frame:
         Model turns made.
     turn
         Id of the turn whose calls are not all answered; None when the model is next.
-    answered
-        Calls of earlier turns are already in `messages`; only `turn`'s are not.
     usage
-        Totals of this frame: ``input_tokens``, ``output_tokens``, ``requests``, ``tool_calls``.
-    declines
-        Fingerprint → how often it was declined in this run (root frame).
+        Of this agent and of those it delegated to in earlier turns: ``input_tokens``,
+        ``output_tokens``, ``requests``.
+    cost
+        What that cost, where the model library knows the price.
     options
         The JSON part of the run's options (root frame).
+    begins
+        Messages before this one came from memory or `message_history`.
+    seconds
+        Seconds of driving, before this process (root frame).
     """
 
     key: str
@@ -43,8 +46,10 @@ class Frame:
     step: int = 0
     turn: str | None = None
     usage: dict[str, int] = field(default_factory=dict[str, int])
-    declines: dict[str, int] = field(default_factory=dict[str, int])
+    cost: float = 0.0
     options: dict[str, Any] = field(default_factory=dict[str, Any])
+    begins: int = 0
+    seconds: float = 0.0
 
     def dump(self) -> dict[str, Any]:
         """JSON of the frame, with the versions that wrote it."""
@@ -59,8 +64,10 @@ class Frame:
             "step": self.step,
             "turn": self.turn,
             "usage": self.usage,
-            "declines": self.declines,
+            "cost": self.cost,
             "options": self.options,
+            "begins": self.begins,
+            "seconds": self.seconds,
         }
 
     @classmethod
@@ -87,6 +94,8 @@ class Frame:
             step=data["step"],
             turn=data["turn"],
             usage=dict(data["usage"]),
-            declines=dict(data["declines"]),
+            cost=data["cost"],
             options=dict(data["options"]),
+            begins=data["begins"],
+            seconds=data["seconds"],
         )

@@ -255,9 +255,7 @@ def _check_options(
 
 def client_tool(name: str, schema: Any, description: str = "") -> Tool:
     """A tool without a body here: a human (or a client program) gives its result (R19)."""
-    return Tool(
-        id=name, description=description or name, function=None, shape=shape_of(schema)
-    )
+    return Tool(id=name, description=description or name, function=None, shape=shape_of(schema))
 
 
 Config = Literal["always_allow", "always_ask"] | Auto | Any

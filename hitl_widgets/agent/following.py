@@ -1,0 +1,345 @@
+"""Taking a run, deciding in it, and following it wherever it is driven."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import (
+    AmbiguousRequest,
+    LeaseLost,
+    NotAsked,
+    RequestNotFound,
+    UnknownAgent,
+    UnknownTool,
+)
+from ..request import Decision, Request, Reviewer, Run, Verdict, new_id
+from .drive import Driver, in_order, living
+from .expert import at
+from .results import Feed, RunResult, RunStream
+from .snapshot import Frame
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+OPEN = ("running", "suspended", "budget-paused")
+_MANY = 1_000_000
+_taking: weakref.WeakValueDictionary[Any, asyncio.Lock] = weakref.WeakValueDictionary()
+"""One adoption at a time, by (loop, store, run)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendedRun:
+    """A run that waits for a human.
+
+    Attributes
+    ----------
+    tool_calls
+        Its requests that are pending or parked, in the model's order; `Request.kind` tells an
+        approval from a suspension.
+    """
+
+    run_id: str
+    agent_id: str
+    thread_id: str | None
+    resource_id: str | None
+    created_at: Any
+    tool_calls: list[Request]
+
+
+# -- finding -------------------------------------------------------------------------------------
+
+
+async def suspended_runs(
+    agent: Agent, thread_id: str | None, resource_id: str | None
+) -> list[SuspendedRun]:
+    """Runs of an agent that wait for a human, oldest first."""
+    desk = agent.desk
+    await desk.write(agent.store.sweep)
+    filters = {"agent_id": agent.id, "thread_id": thread_id, "resource_id": resource_id}
+    waiting = await desk.read(
+        agent.store.requests, states=("pending", "parked"), limit=_MANY, **filters
+    )
+    by_run: dict[str, list[Request]] = {}
+    for request in waiting:
+        by_run.setdefault(request.run_id, []).append(request)
+    runs = await desk.read(agent.store.runs, states=OPEN, kind="agent", limit=_MANY, **filters)
+    return [
+        SuspendedRun(
+            run_id=run.id,
+            agent_id=run.agent_id,
+            thread_id=run.thread_id,
+            resource_id=run.resource_id,
+            created_at=run.created_at,
+            tool_calls=await _ordered(agent, by_run[run.id]),
+        )
+        for run in runs
+        if run.id in by_run
+    ]
+
+
+async def _ordered(agent: Agent, requests: list[Request]) -> list[Request]:
+    if len(requests) == 1:
+        return requests
+    return await in_order(agent.desk, requests[0].run_id, requests)
+
+
+async def target(agent: Agent, run_id: str, tool_call_id: str | None, verb: Verdict) -> Request:
+    """The request that a decision means (F2)."""
+    run = await agent.desk.read(agent.store.run, run_id)
+    check_mine(agent, run)
+    asked = await agent.desk.read(agent.store.requests, run_id=run_id, limit=_MANY)
+    if tool_call_id is None:
+        return await _latest(agent, run, asked, verb)
+    mine = [r for r in asked if r.tool_call_id == tool_call_id]
+    if mine:
+        return next((r for r in reversed(mine) if r.state == "pending"), mine[-1])
+    rows = await agent.desk.read(agent.store.calls, run_id)
+    if any(c.id == tool_call_id for c in rows):
+        raise NotAsked(f"Call {tool_call_id} of run {run_id} was never put to a human.")
+    raise RequestNotFound(f"Run {run_id} has no call {tool_call_id}.")
+
+
+async def _latest(agent: Agent, run: Run, asked: list[Request], verb: Verdict) -> Request:
+    pending = [r for r in asked if r.state == "pending"]
+    fitting = [r for r in pending if verb in r.allowed]
+    if fitting:
+        return (await _ordered(agent, fitting))[-1]
+    decided = [r for r in asked if verb in r.allowed and r.decided_at is not None]
+    if decided and not pending:
+        return max(decided, key=lambda r: r.decided_at.timestamp() if r.decided_at else 0.0)
+    waits = ", ".join(f"{r.tool_name} takes {' or '.join(r.allowed)}" for r in pending)
+    raise RequestNotFound(
+        f"Run {run.id} ({run.state}) has nothing pending that takes {verb!r}"
+        f"{f' ({waits})' if waits else ''}."
+    )
+
+
+async def of_thread(
+    agent: Agent, thread_id: str, resource_id: str | None, tool_call_id: str | None
+) -> Request:
+    """The pending approval of a conversation."""
+    candidates = [
+        r
+        for run in await suspended_runs(agent, thread_id, resource_id)
+        for r in run.tool_calls
+        if r.kind == "approval" and r.state == "pending"
+    ]
+    named = [r for r in candidates if tool_call_id in (None, r.tool_call_id)]
+    if not named:
+        raise RequestNotFound(f"Nothing waits for approval on thread {thread_id!r}.")
+    if len({r.run_id for r in named}) > 1:
+        raise AmbiguousRequest(
+            f"Several runs wait on thread {thread_id!r}: name the tool_call_id.", named
+        )
+    return named[-1]
+
+
+def check_mine(agent: Agent, run: Run) -> None:
+    """Refuse another agent's run."""
+    if run.agent_id != agent.id:
+        raise UnknownAgent(
+            f"Run {run.id} belongs to agent {run.agent_id!r}, not to {agent.id!r}: use an "
+            "agent defined with that id. The snapshot is kept."
+        )
+
+
+async def _check_here(agent: Agent, run_id: str) -> Frame:
+    """What the run waits for must be here, before anything is decided or driven (R14)."""
+    asked = await agent.desk.read(
+        agent.store.requests, run_id=run_id, states=("pending", "parked", "approved", "answered")
+    )
+    for request in asked:
+        asker = at(agent, request.agent_path)
+        if asker is None:
+            raise UnknownAgent(
+                f"Run {run_id} waits in agent {' › '.join(request.agent_path)}, which "
+                f"{agent.id!r} does not have here. Define it again; the snapshot is kept."
+            )
+        if request.tool_name not in asker.entries:
+            raise UnknownTool(
+                f"Run {run_id} waits for the tool {request.tool_name!r}, and agent "
+                f"{asker.id!r} has none of that name here. Define it again under that name; "
+                "the snapshot is kept."
+            )
+    return Frame.load(await agent.desk.read(agent.store.frame, run_id))
+
+
+# -- driving -------------------------------------------------------------------------------------
+
+
+def here(agent: Agent, run_id: str) -> Driver | None:
+    """The run's driver on this event loop."""
+    driver = living.get((id(agent.store), run_id))
+    return driver if driver is not None and _same_loop(driver) else None
+
+
+def _same_loop(driver: Driver) -> bool:
+    return driver.loop is asyncio.get_running_loop()
+
+
+async def take(
+    agent: Agent,
+    run_id: str,
+    *,
+    waits: bool | None,
+    screen: Callable[[str], Any] | None = None,
+    prepare: Callable[[Driver], None] | None = None,
+) -> tuple[Driver, bool]:
+    """The driver of a run on this loop, and whether it was started by this call.
+
+    Parameters
+    ----------
+    waits
+        Whether it waits for humans; None: as `prepare` says.
+
+    Raises
+    ------
+    LeaseLost
+        It is driven elsewhere.
+    SnapshotNotFound, SnapshotVersion, UnknownTool, UnknownAgent
+    """
+    key = (id(asyncio.get_running_loop()), id(agent.store), run_id)
+    lock = _taking.setdefault(key, asyncio.Lock())
+    async with lock:
+        driver = here(agent, run_id)
+        if driver is not None:
+            return driver, False
+        driver = await _adopted(agent, run_id)
+        driver.screen = screen(run_id) if screen is not None else None
+        if prepare is not None:
+            prepare(driver)
+        driver.start(waits=driver.waits if waits is None else waits)
+        return driver, True
+
+
+async def _adopted(agent: Agent, run_id: str) -> Driver:
+    """Take the run's lease and load its snapshot."""
+    agent.loop = asyncio.get_running_loop()
+    desk = agent.desk
+    check_mine(agent, await desk.read(agent.store.run, run_id))
+    root = await _check_here(agent, run_id)
+    token = new_id("l")
+    run = await desk.write(agent.store.adopt, run_id, token)
+    local = agent.local_of(run_id, root)
+    driver = Driver(agent, desk, replace(run, token=token), root, local, saved=True)
+    await driver.remember_rows()
+    return driver
+
+
+def stream_of(driver: Driver) -> RunStream:
+    """A stream of all that a driver says."""
+    return RunStream(driver.run.id, driver.feed, 0, 0, driver.result)
+
+
+async def decide(
+    agent: Agent,
+    request: Request,
+    decision: Decision,
+    shown: str | None = None,
+    *,
+    reviewer: Reviewer | str | None = None,
+    extracted_from: str | None = None,
+) -> RunStream:
+    """Decide, then drive, or follow the living driver to its next pause or end."""
+    agent.loop = asyncio.get_running_loop()
+    driver = here(agent, request.run_id)
+    start = len(driver.feed.entries) if driver is not None else 0
+    if driver is None and request.state == "pending":
+        await _check_here(agent, request.run_id)
+    await agent.desk.decide(
+        request,
+        decision,
+        fingerprint=shown,
+        reviewer=reviewer,
+        drive=False,
+        extracted_from=extracted_from,
+    )
+    if driver is not None:
+        generation = driver.generation
+        await _effective(driver, request)
+        if not driver.closed or driver.ended or driver.error or driver.rested >= generation:
+            return RunStream(request.run_id, driver.feed, start, generation, driver.result)
+    try:
+        driver, _ = await take(agent, request.run_id, waits=False)
+    except LeaseLost:
+        return _elsewhere(agent, request.run_id)
+    await _effective(driver, request)
+    return stream_of(driver)
+
+
+async def _effective(driver: Driver, request: Request) -> None:
+    """Wait until the decision took effect; raise what stood in the way at the claim (R3)."""
+    while not driver.closed:
+        change = driver.change
+        now = await driver.read("request", request.id)
+        if now.state not in ("approved", "answered") or driver.held:
+            break
+        over = asyncio.shield(asyncio.wrap_future(driver.over))
+        signals = {asyncio.ensure_future(change.wait()), over}
+        await asyncio.wait(signals, return_when=asyncio.FIRST_COMPLETED)
+        for signal in signals:
+            signal.cancel()
+    problem = driver.problems.pop(request.id, None)
+    if problem is not None:
+        raise problem
+
+
+def _elsewhere(agent: Agent, run_id: str) -> RunStream:
+    """The decision is recorded, and another process drives: its result, without chunks."""
+    feed = Feed()
+    feed.close()
+
+    async def result() -> RunResult:
+        while True:
+            await until_free(agent, run_id)
+            run = await agent.desk.read(agent.store.run, run_id)
+            if run.state not in OPEN:
+                return ended(run)
+            try:
+                driver, _ = await take(agent, run_id, waits=False)
+            except LeaseLost:
+                continue
+            return await stream_of(driver).result()
+
+    return RunStream(run_id, feed, 0, 0, result)
+
+
+async def until_free(agent: Agent, run_id: str) -> None:
+    """Wait until a run driven elsewhere rests, ends or loses its driver."""
+    changed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    stop = agent.desk.follow(run_id, lambda: loop.call_soon_threadsafe(changed.set))
+    try:
+        while True:
+            changed.clear()
+            run = await agent.desk.read(agent.store.run, run_id)
+            alive = await agent.desk.read(agent.store.driver_alive, run)
+            if run.state not in OPEN or not alive:
+                return
+            try:
+                # A driver's death is no event: look again now and then.
+                await asyncio.wait_for(changed.wait(), 1.0)
+            except TimeoutError:
+                continue
+    finally:
+        stop()
+
+
+def ended(run: Run) -> RunResult:
+    """The result of a run that ended, from its row: its output as JSON."""
+    outcome = run.outcome or {}
+    text = outcome.get("text") or ""
+    if outcome.get("finish_reason") == "lost":
+        lost = "Lost: its process ended before anything of this run was saved. Run it again."
+        return RunResult(run_id=run.id, text=lost, output=lost, finish_reason="error")
+    return RunResult(
+        run_id=run.id,
+        text=text,
+        output=outcome.get("output") if outcome.get("has_output") else text,
+        finish_reason=outcome.get("finish_reason", "error"),
+        usage=outcome.get("usage", {}),
+    )

@@ -1,0 +1,485 @@
+"""One agent of a run, root or nested, being moved: model turns and the calls in them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HitlError, ModelFailed, UnknownAgent
+from ..events import ChunkType
+from ..policy import FUNCTION, Predicate
+from ..request import Call, Request
+from . import budget, delegation, models, output, telling
+from .calls import CallRun, in_threads, unsaved
+from .proposals import Circumstances, Proposal, judge_turn
+from .results import FinishReason
+from .snapshot import Frame
+
+if TYPE_CHECKING:
+    from .agent import Agent
+    from .drive import Driver
+
+_NUDGES = 3
+"""How often a model is told to give its final answer as an object."""
+
+_ENDED = ("done", "failed")
+_Turn = list[tuple[Call, list[Request]]]
+
+opened: set[str] = set()
+"""Free calls of this process, stored as executing, whose body has not begun."""
+
+parked: dict[tuple[int, str], tuple[asyncio.Task[Any], CallRun]] = {}
+"""Bodies that wait inside ``ctx.ask`` while nobody drives their run, by (store, call)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A frame that is done."""
+
+    reason: FinishReason
+    text: str = ""
+    output: output.Answer | None = None
+
+    @property
+    def ends_the_run(self) -> bool:
+        """Whether supervisors end with it."""
+        return self.reason in ("declined", "aborted")
+
+
+class FrameRun:
+    """One agent of a run, root or nested, being moved."""
+
+    def __init__(
+        self, driver: Driver, agent: Agent, state: Frame, parent: FrameRun | None = None
+    ) -> None:
+        self.driver = driver
+        self.agent = agent
+        self.state = state
+        self.parent = parent
+        self.entries = agent.entries
+        self.running: dict[str, tuple[asyncio.Future[Any], CallRun | None]] = {}
+        self.nested: dict[str, FrameRun] = {}
+        self.turn: _Turn = []
+        self._rested: dict[str, int] = {}
+        self._nudged = asyncio.Event()
+
+    @cached_property
+    def policy_version(self) -> str:
+        """Of the policy frozen into this frame, as it was loaded."""
+        return self.state.policy.version
+
+    @property
+    def output(self) -> output.Output | None:
+        """What the final answer must be; nested agents answer in words."""
+        return self.driver.local.output if self.parent is None else None
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The run-level function that judges this frame's calls, as far as it is here."""
+        if self.parent is None:
+            return self.driver.local.predicate
+        return delegation.predicate(self.parent, self.agent)
+
+    def circumstances(self) -> Circumstances:
+        """What policies are told."""
+        return Circumstances(
+            policy=self.state.policy,
+            agent_path=self.state.agent_path,
+            request_context=self.driver.root.options.get("request_context"),
+            workspace=self.driver.local.workspace,
+            user_messages=models.user_texts(self.driver.root.messages),
+            predicate=self.predicate if self.state.policy.run == FUNCTION else None,
+        )
+
+    def spent(self) -> tuple[dict[str, int], float]:
+        """Tokens and cost of this agent and those below it."""
+        usage, cost = dict(self.state.usage), self.state.cost
+        for call, _ in self.turn:
+            if call.id in self.nested:
+                more, price = self.nested[call.id].spent()
+            else:
+                told = call.result or {}
+                more, price = told.get("usage", {}), told.get("cost", 0.0)
+            cost += price
+            for name, value in more.items():
+                usage[name] = usage.get(name, 0) + value
+        return usage, cost
+
+    # -- coming and going
+
+    def leave(self) -> None:
+        """The driver goes; bodies that wait in place stay parked for the next one here."""
+        for call_id, (task, run) in list(self.running.items()):
+            if run is not None and run.waiting and isinstance(task, asyncio.Task):
+                parked[(id(self.driver.desk.store), call_id)] = (task, run)
+                del self.running[call_id]
+        for runner in self.nested.values():
+            runner.leave()
+
+    def _take_parked(self, call: Call) -> bool:
+        """Go on with a body that waits in place, if its event loop is this one (else replay)."""
+        task, run = parked.pop((id(self.driver.desk.store), call.id), (None, None))
+        if task is None or run is None or task.done():
+            return False
+        if task.get_loop() is not asyncio.get_running_loop() or run.token != call.token:
+            run.discarded = True
+            if task.get_loop().is_running():
+                task.get_loop().call_soon_threadsafe(task.cancel)
+            return False
+        run.frame, run.driver = self, self.driver
+        self.running[call.id] = (task, run)
+        return True
+
+    def nudge(self) -> None:
+        """A running body began to wait: look again whether anything can move."""
+        self._nudged.set()
+
+    def frames(self) -> dict[str, Any]:
+        """Snapshots of this frame and of all below it."""
+        found = {self.state.key: self.state.dump()}
+        for runner in self.nested.values():
+            found.update(runner.frames())
+        return found
+
+    async def go(self) -> Finished | None:
+        """Move until finished (then how), or until nothing can move (None)."""
+        try:
+            finished = await self._move()
+        except BaseException:
+            if not self.driver.cancelled:
+                self.leave()
+            await self.stop()
+            raise
+        if finished is not None:
+            await self.stop()
+        return finished
+
+    async def _move(self) -> Finished | None:
+        while True:
+            if self.state.turn is None:
+                if budget.turns_spent(self.driver):
+                    self.driver.held = True
+                    return None
+                finished = await self._next_turn()
+            else:
+                turn = await self._run_turn()
+                if turn is None or isinstance(turn, Finished):
+                    return turn
+                finished = self._close_turn(turn)
+            if finished is not None:
+                return finished
+
+    async def stop(self) -> None:
+        """Stop what still runs here and below."""
+        tasks = [task for task, _ in self.running.values()]
+        self.running.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for runner in self.nested.values():
+            await runner.stop()
+
+    # -- a model turn
+
+    async def _next_turn(self) -> Finished | None:
+        """Ask the model; how the frame ended, or None when it goes on."""
+        limit = self.driver.steps_allowed(self)
+        if self.state.step >= limit:
+            return Finished("length", models.last_text(self.state.messages))
+        self.driver.emit(self, "step-start", step=self.state.step)
+        reply = await self._ask_model()
+        cost = 0.0
+        if budget.limits(self.driver).get("max_cost") is not None:
+            cost = models.cost_of(reply.message)
+        finished, given = None, None
+        if not reply.calls:
+            finished = self._answer_in_words(reply)
+        elif self.output is not None:
+            given = self.output.given(reply.calls)
+        if reply.calls and given is None:
+            await self._open_turn(reply, cost)
+            return None
+        self._count(reply, cost)
+        self.state.messages.append(reply.message)
+        if given is not None:
+            returns = self.output.returns(reply.calls) if self.output else []
+            self.state.messages.append(models.tool_returns(returns, self.agent.instructions))
+            finished = Finished("stop", reply.text, given)
+        elif finished is None:
+            self.state.messages.append(models.user_message(models.NUDGE, self.agent.instructions))
+        self.driver.emit(self, "step-finish", step=self.state.step - 1)
+        return finished
+
+    async def _ask_model(self) -> models.Reply:
+        specs = [*self.agent.specs, *([self.output.spec] if self.output else [])]
+        reply: models.Reply | None = None
+        async for piece in models.ask(self.agent.model, self.state.messages, specs):
+            if isinstance(piece, models.Reply):
+                reply = piece
+            else:
+                kind: ChunkType = "text-delta" if piece.kind == "text" else "reasoning-delta"
+                self.driver.emit(self, kind, text=piece.text)
+        if reply is None:
+            raise HitlError(f"The model of agent {self.agent.id!r} sent nothing.")
+        return models.with_own_ids(reply)
+
+    def _count(self, reply: models.Reply, cost: float) -> None:
+        self.state.step += 1
+        self.state.cost += cost
+        for name, value in reply.usage.items():
+            self.state.usage[name] = self.state.usage.get(name, 0) + value
+
+    def _answer_in_words(self, reply: models.Reply) -> Finished | None:
+        """The end, unless an object is wanted and these words are none."""
+        if reply.finish_reason == "length":
+            return Finished("length", reply.text)
+        if self.output is None:
+            return Finished("stop", reply.text)
+        given = self.output.in_words(reply.text)
+        if given is not None:
+            return Finished("stop", reply.text, given)
+        if models.nudges(self.state.messages) >= _NUDGES:
+            raise ModelFailed(
+                f"The model of {self.agent.id!r} was asked {_NUDGES} times for its final answer "
+                "as an object and gave none: try another model, or run without output_type."
+            )
+        return None
+
+    async def _open_turn(self, reply: models.Reply, cost: float) -> None:
+        """Judge the turn's calls and store them with their requests, before any is shown (R2)."""
+        turn = f"{self.state.key}#{self.state.step + 1}"
+        proposals = await judge_turn(self, reply.calls, turn)
+        masked = {p.provider_id: x.masked for p, x in zip(reply.calls, proposals, strict=True)}
+        before = self.state.step, self.state.cost, dict(self.state.usage)
+        # From here to the store nothing is awaited: no sibling saves half a turn.
+        self._count(reply, cost)
+        self.state.messages.append(models.with_call_args(reply.message, masked))
+        self.state.turn = turn
+        asks = any(p.new.request for p in proposals)
+        keep = asks or self.driver.saved
+        frames = self.driver.frames_to_save(self) if keep else None
+        try:
+            await self.driver.write(
+                "save",
+                self.driver.run.id,
+                self.driver.token,
+                frames=frames,
+                calls=[p.new for p in proposals],
+                durable=asks,
+            )
+        except HitlError:
+            self.state.step, self.state.cost, self.state.usage = before
+            self.state.messages.pop()
+            self.state.turn = None
+            raise
+        self.driver.saved = keep
+        opened.update(p.new.call.id for p in proposals if p.new.call.state == "executing")
+        self._announce(proposals)
+
+    def _announce(self, proposals: list[Proposal]) -> None:
+        for p in proposals:
+            call = p.new.call
+            self.driver.emit(
+                self,
+                "tool-call",
+                tool_call_id=call.id,
+                tool_name=call.tool_name,
+                args=p.masked,
+                evaluated_permission=call.permission,
+                evaluation=call.evaluation,
+            )
+        for p in proposals:
+            if p.new.request is not None:
+                self.driver.opened(p.new.request)
+            elif p.new.call.result is not None:
+                self.driver.announce_result(self, p.new.call, p.new.call.result)
+
+    # -- a turn's calls
+
+    async def _run_turn(self) -> _Turn | Finished | None:
+        """All calls with their requests once all have results; None when nothing can move."""
+        while True:
+            seen = self.driver.generation
+            self._nudged.clear()
+            self.turn = await self._read_turn()
+            for call, asked in self.turn:
+                finished = await self._advance(call, asked)
+                if finished is not None:
+                    return finished
+            over = self._collect()
+            if isinstance(over, Finished):
+                return over
+            if over or self.driver.generation != seen:
+                continue
+            if not self.running and all(call.state in _ENDED for call, _ in self.turn):
+                return self.turn
+            moving = [t for t, run in self.running.values() if run is None or not run.waiting]
+            if not moving:
+                return None
+            await self._something_happens(moving)
+
+    async def _something_happens(self, moving: list[asyncio.Future[Any]]) -> None:
+        signals = [
+            asyncio.ensure_future(self.driver.change.wait()),
+            asyncio.ensure_future(self._nudged.wait()),
+        ]
+        try:
+            await asyncio.wait([*moving, *signals], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for signal in signals:
+                signal.cancel()
+
+    def _collect(self) -> Finished | bool:
+        """Take finished tasks out; what they raise is a fault of ours or of the store."""
+        over = [(i, task) for i, (task, _) in self.running.items() if task.done()]
+        end: Finished | None = None
+        for call_id, task in over:
+            del self.running[call_id]
+            if not task.cancelled():
+                end = task.result() or end
+        return end or bool(over)
+
+    async def _read_turn(self) -> _Turn:
+        rows: list[Call] = await self.driver.read("calls", self.driver.run.id, self.state.key)
+        rows = [call for call in rows if call.turn == self.state.turn]
+        return [(call, await self._asked(call)) for call in rows]
+
+    async def _asked(self, call: Call) -> list[Request]:
+        """The requests about a call, in order; most free calls have none."""
+        ordinary = call.state in ("executing", *_ENDED) and call.permission != "ask"
+        if ordinary and call.id not in self.driver.asking:
+            return []
+        found: list[Request] = await self.driver.read("requests", call_id=call.id)
+        for request in found:
+            self.driver.tell_decision(request)
+        return found
+
+    async def _advance(self, call: Call, asked: list[Request]) -> Finished | None:
+        """Do what can be done about one call now; the run's end, if this ends it."""
+        if call.id in self.running or self._take_parked(call):
+            run = self.running[call.id][1]
+            if run is not None:
+                run.wake.set()
+            return None
+        if call.state == "executing":
+            await self._executing(call, asked)
+            return None
+        if call.state not in ("waiting", "parked"):
+            return None
+        latest = asked[-1] if asked else None
+        if latest is None:
+            self._start(call, asked)
+            return None
+        match latest.state:
+            case "approved" | "answered" | "parked":
+                self._start(call, asked)
+            case "responded":
+                given = (latest.decision or {}).get("result")
+                result = {"type": "responded", "value": given}
+                await self.driver.answer_call(self, call, "done", result)
+            case "declined" | "expired":
+                return await self._refused(call, asked)
+            case "withdrawn":
+                return Finished("aborted")
+            case _:
+                pass
+        return None
+
+    async def _executing(self, call: Call, asked: list[Request]) -> None:
+        """A call that runs: begin it, wait for its thread, keep what could not be kept before,
+        or say that nobody knows."""
+        store = self.driver.desk.store
+        key = (id(store), call.id)
+        if call.id in opened:
+            opened.discard(call.id)
+            self._start(call, asked)
+        elif key in in_threads:
+            self.running[call.id] = (asyncio.shield(asyncio.wrap_future(in_threads[key])), None)
+        elif key in unsaved:
+            token, state, result = unsaved[key]
+            await self.driver.write("finish", call.id, token, state, result)
+            unsaved.pop(key, None)
+            self.driver.announce_result(self, call, result)
+        elif call.owner == store.owner:
+            await self.driver.write("lose", call.id, call.token, "it was interrupted")
+
+    def agent_of(self, call: Call) -> Agent | None:
+        """The agent that a delegation call runs, else None."""
+        entry = self.entries.get(call.tool_name)
+        return entry.tool.agent if entry is not None else None
+
+    def _start(self, call: Call, asked: list[Request]) -> None:
+        latest = asked[-1] if asked else None
+        body = latest is None or latest.scope.get("how") != "client"
+        if call.state == "waiting" and body and not self.driver.may_start(call.id):
+            self.driver.held = True
+            return
+        claimed = latest is None or latest.state != "approved"
+        if self.agent_of(call) is None or not claimed:
+            run = CallRun(self, call, asked)
+            self.running[call.id] = (asyncio.ensure_future(run.go()), run)
+        elif self._rested.get(call.id) != self.driver.generation:
+            self.running[call.id] = (asyncio.ensure_future(self._nested(call)), None)
+
+    async def _nested(self, call: Call) -> Finished | None:
+        """Move a nested agent; it may pause and be started again when something changed."""
+        agent = self.agent_of(call)
+        if agent is None:
+            raise UnknownAgent(f"{call.tool_name} is no agent any more; the snapshot is kept.")
+        runner = self.nested.get(call.id)
+        if runner is None:
+            runner = self.nested[call.id] = await delegation.runner(self, agent, call)
+        seen = self.driver.generation
+        finished = await runner.go()
+        if finished is None:
+            self._rested[call.id] = seen
+            return None
+        if finished.ends_the_run:
+            return finished
+        usage, cost = runner.spent()
+        result = {"type": "result", "value": finished.text, "usage": usage, "cost": cost}
+        await self.driver.answer_call(self, call, "done", result)
+        return None
+
+    async def _refused(self, call: Call, asked: list[Request]) -> Finished | None:
+        latest = asked[-1]
+        decision = latest.decision or {}
+        if decision.get("stop"):
+            return Finished("declined")
+        if latest.state == "expired" and latest.on_expire == "withdraw":
+            return Finished("aborted")
+        if latest.scope.get("how") == "confirm":
+            # Its body was lost with its process: run again, it will be told "no".
+            self._start(call, asked)
+            return None
+        result = {"type": "denied", "value": telling.refusal(call, latest)}
+        await self.driver.answer_call(self, call, "done", result)
+        return None
+
+    # -- the end of a turn
+
+    def _close_turn(self, turn: _Turn) -> Finished | None:
+        """Give the model what happened, truthfully (R10)."""
+        usage, cost = self.spent()
+        returns = [(c.tool_name, str(c.provider_id), telling.told(c, asked)) for c, asked in turn]
+        really = {
+            str(c.provider_id): edited
+            for c, asked in turn
+            if (edited := telling.edited_args(asked)) is not None
+        }
+        messages = self.state.messages
+        messages[-1] = models.with_call_args(messages[-1], really)
+        messages.append(models.tool_returns(returns, self.agent.instructions))
+        self.state.usage, self.state.cost = usage, cost
+        self.state.turn, self.turn = None, []
+        self.nested.clear()
+        self.driver.emit(self, "step-finish", step=self.state.step - 1)
+        return Finished("declined") if self._declined_too_often(turn) else None
+
+    def _declined_too_often(self, turn: _Turn) -> bool:
+        declined = [(c, r) for c, asked in turn for r in asked if r.state == "declined"]
+        counts = [(self.entries[c.tool_name].tool, self.driver.declined(r)) for c, r in declined]
+        return any(count >= tool.max_declines for tool, count in counts)

@@ -1,0 +1,56 @@
+"""A run in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from ..request import new_id
+from .drive import Driver
+from .options import RunOptions
+from .results import RunResult
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+
+class RunHandle:
+    """A run in the background: await it for its `RunResult`. Made by `Agent.start`.
+
+    Attributes
+    ----------
+    run_id
+        Known at once; another one when the message went to a run that already waited.
+    """
+
+    def __init__(self, agent: Agent, prompt: str, key: str | None, options: RunOptions) -> None:
+        self.run_id = new_id("run")
+        self._agent = agent
+        self._begun = False
+        self._cancelled = False
+        self._task = asyncio.ensure_future(self._run(prompt, key, options))
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        return asyncio.shield(self._task).__await__()
+
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._task.done()
+
+    def cancel(self) -> None:
+        """Cancel the run: what waits is withdrawn, and it ends ``aborted``."""
+        self._cancelled = True
+        if self._begun and not self.done():
+            self._agent.cancel(self.run_id)
+
+    async def _run(self, prompt: str, key: str | None, options: RunOptions) -> RunResult:
+        begun = await self._agent.begin(self.run_id, prompt, key, options)
+        self.run_id = begun if isinstance(begun, str) else getattr(begun, "run_id", self.run_id)
+        self._begun = True
+        if self._cancelled:
+            if isinstance(begun, Driver):
+                begun.cancelled = True
+            else:
+                self._agent.cancel(self.run_id)
+        return await self._agent.finish(begun, background=True)
