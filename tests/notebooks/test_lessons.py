@@ -60,3 +60,18 @@ def test_the_first_lesson_shows_both_outcomes(monkeypatch: pytest.MonkeyPatch) -
     assert "I was told: {'deleted': 'an old order'}" in said
     assert "Keep the customer." in said
     assert "{'xyz-789': 'a customer'}" in said
+
+
+def test_the_second_lesson_asks_in_three_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = text(run(LESSONS[1], monkeypatch))
+    assert "Trip(city='Oslo', days=2, travel_by='train')" in said
+    assert "The tool says: It is sunny in Turin." in said
+    assert "The tool says: You picked red." in said
+    assert "suspended - {'message': 'Which colour?', 'options': ['red', 'blue']}" in said
+    assert "The tool says: You picked blue." in said
+
+
+def test_the_third_lesson_deletes_only_what_was_approved(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = text(run(LESSONS[2], monkeypatch))
+    assert "Declined: Keep them." in said
+    assert "sk-not-for-your-eyes" not in said

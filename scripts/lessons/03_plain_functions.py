@@ -1,0 +1,77 @@
+# %% [markdown]
+# # 3 · Plain functions and DataFrames
+#
+# You need no agent to put a human before a function. `@hitl.require_approval` gates any function;
+# its signature stays as it is, so it can be handed to any framework as a tool.
+
+# %%
+import pandas as pd
+
+import hitl_widgets as hitl
+
+orders = pd.DataFrame(
+    {
+        "order": [101, 102, 103, 104],
+        "customer": ["Ada", "Bob", "Ada", "Cy"],
+        "status": ["stale", "paid", "stale", "paid"],
+    }
+)
+
+
+@hitl.require_approval(effect="destructive")
+async def delete_rows(rows: pd.DataFrame) -> int:
+    """Delete these rows from the table."""
+    global orders
+    orders = orders.drop(rows.index)
+    return len(rows)
+
+
+# %% [markdown]
+# The card shows **the rows that would be deleted**, not a description by a model. Their content is
+# part of the fingerprint: if the rows change while the card waits, your approval does not count
+# for the new ones, and you are asked again with the difference.
+#
+# Press **Approve**.
+
+# %%
+await delete_rows(orders[orders["status"] == "stale"])
+
+# %%
+orders
+
+# %% [markdown]
+# ## What a "no" looks like to the caller
+#
+# Press **Decline** (or decline with a reason) on this one.
+
+# %%
+try:
+    await delete_rows(orders)
+except hitl.Declined as declined:
+    print("Declined:", declined.reason)
+
+len(orders)
+
+# %% [markdown]
+# ## Secrets
+#
+# A secret takes part in the fingerprint and is never shown, stored in the record or given to a
+# model. Press **Approve**.
+
+
+# %%
+@hitl.require_approval(secret=("/api_key",))
+async def publish(report: str, api_key: str) -> str:
+    """Publish a report."""
+    return f"published {report}"
+
+
+await publish("Q3", api_key="sk-not-for-your-eyes")
+
+# %% [markdown]
+# ## The record
+#
+# What was asked, who decided, how long it took. `hitl.history(as_frame=True)` is a DataFrame.
+
+# %%
+hitl.history(as_frame=True)[["tool", "verdict", "state", "seconds"]].tail(3)
