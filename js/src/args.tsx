@@ -13,6 +13,8 @@ import { number } from "./words";
 export const CUT = 2000;
 /** A nested value that fits in one line of so many characters is shown in that line. */
 const LINE = 72;
+/** Rows that are laid out together; what is out of view is not laid out at all. */
+const CHUNK = 200;
 /** More entries than this are folded, and say so. */
 const FOLD = 50;
 
@@ -42,6 +44,11 @@ export function Args({ args, gate, secrets }: Shown & { args: Node }) {
   );
 }
 
+function chunks<T>(all: T[]): T[][] {
+  const count = Math.ceil(all.length / CHUNK);
+  return Array.from({ length: count }, (_, i) => all.slice(i * CHUNK, (i + 1) * CHUNK));
+}
+
 interface EntriesProps {
   entries: [string, Node][];
   pointer: string;
@@ -60,14 +67,14 @@ function Entries({ entries, pointer, label, typed = false }: EntriesProps) {
     if (need) gate.need(part, label, "open");
   }, [need, gate, part, label]);
   const rows = all ? entries : entries.slice(0, FOLD);
-  const list = (
-    <dl class={typed ? "rows typed" : "rows"}>
-      {rows.map(([key, node]) => (
+  const list = chunks(rows).map((part) => (
+    <dl key={part[0]?.[0]} class={typed ? "rows typed" : "rows"}>
+      {part.map(([key, node]) => (
         <Row key={key} name={key} node={node} pointer={step(pointer, key)} typed={typed} />
       ))}
     </dl>
-  );
-  if (!folded) return list;
+  ));
+  if (!folded) return <>{list}</>;
   return (
     <>
       <ScrollBlock id={part} label={label} on={all}>

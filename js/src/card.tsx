@@ -150,9 +150,11 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   const [compared, setCompared] = useState<Compared | null>(null);
   const drafts = useRef({ note: { text: "" }, reason: { text: "" }, respond: { text: "" } });
   const busy = decider.sending !== "idle";
-  const armed = life === "alive" && gate.open && !busy;
+  const armed = life === "alive" && gate.open;
   const confirm = view.message !== null;
+  // Not `disabled` while busy: a disabled control loses the keyboard's focus.
   const send = (decision: DecisionDoc) => {
+    if (busy) return;
     setSaid(null);
     decider.send(decision);
   };
@@ -208,6 +210,7 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <Consent
               label={say("button.approve")}
               enabled={armed}
+              busy={busy}
               press={consent({ verdict: "approve", note: text.trim() || null })}
             />
           )}
@@ -225,7 +228,7 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button strong"
-              disabled={busy}
+              aria-disabled={busy}
               onClick={() => send({ verdict: "decline", reason: text.trim() || null })}
             >
               {say("button.decline")}
@@ -245,7 +248,8 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button strong"
-              disabled={busy || text.trim() === ""}
+              aria-disabled={busy}
+              disabled={text.trim() === ""}
               onClick={() => send({ verdict: "respond", result: jsonOrText(text) })}
             >
               {say("button.respond")}
@@ -259,6 +263,7 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <Consent
               label={say(confirm ? "button.yes" : "button.approve")}
               enabled={armed}
+              busy={busy}
               press={consent({ verdict: "approve" })}
             />
           )}
@@ -266,7 +271,7 @@ function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button"
-              disabled={busy}
+              aria-disabled={busy}
               onClick={() => send({ verdict: "decline" })}
             >
               {say(confirm ? "button.no" : "button.decline")}
@@ -292,14 +297,15 @@ export function jsonOrText(text: string): unknown {
 interface ConsentProps {
   label: string;
   enabled: boolean;
+  busy?: boolean;
   press: (verdict: Verdict) => void;
 }
 
 /** A control that says yes: see press.ts for when a press counts. */
-export function Consent({ label, enabled, press }: ConsentProps) {
+export function Consent({ label, enabled, busy = false, press }: ConsentProps) {
   const handlers = usePress(press, enabled);
   return (
-    <button type="button" class="button go" disabled={!enabled} {...handlers}>
+    <button type="button" class="button go" disabled={!enabled} aria-disabled={busy} {...handlers}>
       {label}
     </button>
   );

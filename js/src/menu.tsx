@@ -61,10 +61,10 @@ export function Menu({
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        disabled={disabled}
-        onClick={() => setOpen(!open)}
+        aria-disabled={disabled}
+        onClick={() => setOpen(!open && !disabled)}
         onKeyDown={(event) => {
-          if (event.key !== "ArrowDown") return;
+          if (event.key !== "ArrowDown" || disabled) return;
           event.preventDefault();
           setOpen(true);
         }}

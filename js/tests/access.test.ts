@@ -75,3 +75,18 @@ test("a card speaks Japanese when that is set", async () => {
   await expect.element(page.getByRole("group", { name: "承認: delete_record" })).toBeVisible();
   await expect.element(page.getByRole("button", { name: "承認", exact: true })).toBeVisible();
 });
+
+test("a host that floats lists of terms, as JupyterLab does, takes no column away", async () => {
+  const host = document.createElement("style");
+  host.textContent = "dl dt { float: left; width: 20%; } dl dd { float: left; width: 80%; }";
+  document.head.append(host);
+  const [, view] = views.find(([name]) => name === "approval") ?? [];
+  const { el, unmount } = show({ view });
+  away = () => {
+    unmount();
+    el.remove();
+    host.remove();
+  };
+  const names = [...el.querySelectorAll("dt")].map((dt) => dt.getBoundingClientRect());
+  expect(names.every((box) => box.height < 30)).toBe(true);
+});

@@ -334,6 +334,26 @@ describe("afterwards", () => {
   });
 });
 
+test("who decides by keyboard goes on from the line that says so; the mouse moves no focus", async () => {
+  for (const keyboard of [true, false]) {
+    const { model, unmount, el } = show(view(approval));
+    await expect.element(button("Approve")).toBeEnabled();
+    model.answer = (message) => {
+      if (message.type === "decide") setTimeout(() => model.set("view", view(declined)), 50);
+      return yes(message);
+    };
+    if (keyboard) {
+      (button("Approve").element() as HTMLButtonElement).focus();
+      await userEvent.keyboard("{Tab}{Enter}");
+    } else await button("Decline").click();
+    const line = page.getByRole("group", { name: "Decided: delete_record" }).getByRole("status");
+    await expect.element(line).toBeVisible();
+    expect(line.element() === document.activeElement).toBe(keyboard);
+    unmount();
+    el.remove();
+  }
+});
+
 describe("an outcome that nobody knows is settled by a person (R13)", () => {
   test("it happened, with its result", async () => {
     const { model } = show(view(unknown));
