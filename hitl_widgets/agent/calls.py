@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 import time
@@ -186,6 +187,8 @@ class CallRun:
         if request.kind == "input":
             await self._refuse(request, error, [])
             return
+        with contextlib.suppress(InvalidAnswer):  # then shown as it is: a human may edit it
+            args = self.tool.check(args)
         again = describe(
             self.frame,
             self.tool,

@@ -82,7 +82,6 @@ class Driver:
         self.held = False
         self.cancelled = False
         self.generation = 0
-        self.rested = -1
         self.waits = False
         self.began = time.monotonic()
         self.error: BaseException | None = None
@@ -414,7 +413,6 @@ class Driver:
         await self.keep()
         await self.write("save", self.run.id, self.token, state="suspended", durable=False)
         self.say("finish", finish_reason="suspended")
-        self.rested = seen
         self.feed.pause(seen)
 
     async def _let_go(self, seen: int, state: RunState) -> bool:
@@ -434,7 +432,6 @@ class Driver:
         reason = "budget-reached" if state == "budget-paused" else "suspended"
         if state == "budget-paused":
             self.ended = self._result(Finished(reason))
-        self.rested = seen
         self.say("finish", finish_reason=reason, usage=self.usage())
         if self.screen is not None:
             self.screen.paused()

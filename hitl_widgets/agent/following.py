@@ -261,7 +261,7 @@ async def decide(
     if driver is not None:
         generation = driver.generation
         await _effective(driver, request)
-        if not driver.closed or driver.ended or driver.error or driver.rested >= generation:
+        if not driver.closed or driver.ended or driver.error or not await _waits(agent, request):
             return RunStream(request.run_id, driver.feed, start, generation, driver.result)
     try:
         driver, _ = await take(agent, request.run_id, waits=False)
@@ -286,6 +286,16 @@ async def _effective(driver: Driver, request: Request) -> None:
     problem = driver.problems.pop(request.id, None)
     if problem is not None:
         raise problem
+
+
+async def _waits(agent: Agent, request: Request) -> bool:
+    """Whether nobody has acted on a decision yet: it came when its driver was leaving."""
+    now = await agent.desk.read(agent.store.request, request.id)
+    if now.state in ("approved", "answered"):
+        return True
+    rows = await agent.desk.read(agent.store.calls, request.run_id)
+    call = next((c for c in rows if c.id == request.tool_call_id), None)
+    return call is not None and call.state in ("waiting", "parked") and now.state != "pending"
 
 
 def _elsewhere(agent: Agent, run_id: str) -> RunStream:
