@@ -5,8 +5,10 @@ nested), **calls** (one row per tool call), **requests** (one row per question t
 **events** (the audit trail), **grants** and a few named **documents**.
 
 Every method is one transaction: all of it happens, or nothing, and the error says so. Unless a
-method takes ``durable=False`` it is on disk, safe from power loss, when the method returns.
-Methods are synchronous, callable from any thread, bounded in time, and safe to interrupt.
+method takes ``durable=False`` it is on disk, safe from power loss, when the method returns. What
+is not durable is safe from the death of the process and costs no fsync where the engine can do
+so; its events may come with the next durable change of the same process, at the time when it
+happened. Methods are synchronous, callable from any thread, bounded in time, and safe to interrupt.
 
 Changes of a request's state are compare-and-set, guarded by `request.ARROWS`; a guard that does
 not hold changes nothing and raises what stands in the way.
@@ -98,7 +100,7 @@ class Event:
         What happened: a verb of `request.ARROWS` (``decide`` as the state it led to), or
         ``opened``, ``vote``, ``run-started``, ``run-adopted``, ``run-saved``, ``run-released``,
         ``run-ended``, ``call-started``, ``call-finished``, ``settled``, ``grant``, ``revoke``,
-        ``pruned``.
+        ``pruned``, ``free-calls-damaged`` (rows of free calls were lost with the power).
     doc
         Who, what and why as JSON, secrets masked.
     """
@@ -178,7 +180,10 @@ class Store(Protocol):
         calls: Sequence[NewCall] = (),
         durable: bool = True,
     ) -> None:
-        """Keep `frames` and insert `calls` with their requests, all in one transaction (R2)."""
+        """Keep `frames` and insert `calls` with their requests, all in one transaction (R2).
+
+        Not durable is only what nobody was asked: calls without requests, and frames with them.
+        """
         ...
 
     def end_run(self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:

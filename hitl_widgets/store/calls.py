@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from hitl_widgets.errors import AlreadyDecided, LeaseLost, NotPermitted, RequestNotFound
@@ -13,7 +13,7 @@ from hitl_widgets.request import Call, Request, State, from_row, new_id
 from . import arrows, audit, runs
 from .base import NewCall
 from .connection import Tx
-from .rows import REQUEST_COLUMNS, call_doc, dumps, loads, to_call
+from .rows import REQUEST_COLUMNS, Row, call_doc, dumps, loads, to_call
 
 ENDED = ("done", "failed")
 
@@ -26,45 +26,69 @@ def row_of(tx: Tx, call_id: str) -> sqlite3.Row:
     return rows[0]
 
 
+def exists(tx: Tx, call_id: str) -> bool:
+    """Whether the store has a call of that id."""
+    return bool(tx.rows("SELECT 1 FROM calls WHERE id = ?", (call_id,)))
+
+
+def values(owner: str, new: NewCall) -> dict[str, Any]:
+    """The row of a new call."""
+    call = new.call
+    return {
+        "id": call.id,
+        "run_id": call.run_id,
+        "frame": call.frame,
+        "turn": call.turn,
+        "place": call.index,
+        "tool_name": call.tool_name,
+        "state": call.state,
+        "owner": owner if call.state == "executing" else None,
+        "token": call.token,
+        "args": dumps(_shown(call.args, new.template) if call.state in ENDED else call.args),
+        "result": None if call.result is None else dumps(call.result),
+        "template": dumps(new.template),
+        "doc": call_doc(call),
+    }
+
+
 def insert(tx: Tx, owner: str, new: NewCall) -> None:
     """Keep a new call and its first question."""
-    call = new.call
-    executing = call.state == "executing"
-    tx.rows(
-        """INSERT INTO calls(id, run_id, frame, turn, place, tool_name, state, owner, token,
-            args, result, template, doc) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            call.id,
-            call.run_id,
-            call.frame,
-            call.turn,
-            call.index,
-            call.tool_name,
-            call.state,
-            owner if executing else None,
-            call.token,
-            dumps(_shown(call.args, new.template) if call.state in ENDED else call.args),
-            None if call.result is None else dumps(call.result),
-            dumps(new.template),
-            call_doc(call),
-        ),
-    )
-    if executing:
-        _event(tx, "call-started", call, owner=owner, evaluation=call.evaluation)
-    elif call.state in ENDED:
-        _event(tx, "call-finished", call, state=call.state, evaluation=call.evaluation)
+    insert_row(tx, values(owner, new))
     if new.request is not None:
         arrows.insert(tx, new.request)
+
+
+def insert_row(tx: Tx, row: Mapping[str, Any]) -> None:
+    """Keep a new call's row."""
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    tx.rows(f"INSERT INTO calls({names}) VALUES({marks})", tuple(row.values()))
+    call = to_call(row)
+    if call.state == "executing":
+        _event(tx, "call-started", call, owner=call.owner, evaluation=call.evaluation)
+    elif call.state in ENDED:
+        _event(tx, "call-finished", call, state=call.state, evaluation=call.evaluation)
 
 
 def finish(tx: Tx, call_id: str, token: str, state: str, result: Mapping[str, Any]) -> None:
     """``executing``/``parked`` → `state`, by token."""
     row = row_of(tx, call_id)
+    if may_finish(row, token, state):
+        end(tx, row, state, result)
+
+
+def may_finish(row: Row, token: str, state: str) -> bool:
+    """False when that was said before: a caller that was interrupted may say it again.
+
+    Raises
+    ------
+    LeaseLost
+        It is no longer in these hands.
+    """
     if row["token"] == token and row["state"] == state:
-        return  # said before: a caller that was interrupted may say it again
+        return False
     if row["token"] != token or row["state"] not in ("executing", "parked"):
         raise _lost(row)
-    end(tx, row, state, result)
+    return True
 
 
 def answer(tx: Tx, call_id: str, run_token: str, state: str, result: Mapping[str, Any]) -> None:
@@ -253,19 +277,23 @@ def answers(tx: Tx, call_id: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda a: a["ordinal"])
 
 
-def of_run(tx: Tx, run_id: str, frame: str | None) -> list[Call]:
-    """Calls in the model's order: turns as they came, in each the model's own order."""
+def of_run(tx: Tx, run_id: str, frame: str | None, unsaved: Sequence[Row] = ()) -> list[Call]:
+    """Calls in the model's order: turns as they came, in each the model's own order.
+
+    `unsaved` are rows that are not in the store yet; where it has them, it knows better.
+    """
     where, args = ("AND frame = ?", (frame,)) if frame is not None else ("", ())
-    rows = tx.rows(
-        f"SELECT * FROM calls WHERE run_id = ? {where} ORDER BY seq",
-        (run_id, *args),
-    )
+    rows: list[Row] = [
+        *tx.rows(f"SELECT * FROM calls WHERE run_id = ? {where} ORDER BY seq", (run_id, *args))
+    ]
+    known = {row["id"] for row in rows}
+    rows += [r for r in unsaved if r["id"] not in known and frame in (None, r["frame"])]
     found = [to_call(row) for row in rows]
     turns = {turn: n for n, turn in enumerate(dict.fromkeys((c.frame, c.turn) for c in found))}
     return sorted(found, key=lambda c: (turns[c.frame, c.turn], c.index))
 
 
-def _lost(row: sqlite3.Row) -> LeaseLost:
+def _lost(row: Row) -> LeaseLost:
     return LeaseLost(
         f"The call {row['id']} ({row['tool_name']}) is {row['state']} and no longer in these "
         "hands: somebody settled it, or it runs elsewhere. Its result was not kept."

@@ -37,6 +37,14 @@ _opening = threading.Lock()
 another thread opened meanwhile (a property of POSIX locks)."""
 
 
+_locks: dict[str, threading.RLock] = {}  # type: ignore[valid-type]
+
+
+def _lock_of(path: str) -> threading.RLock:  # type: ignore[valid-type]
+    """One lock per file and process: several store objects on a file take turns."""
+    return _locks.setdefault(path, threading.RLock())
+
+
 @dataclass(slots=True)
 class Tx:
     """An open transaction.
@@ -83,11 +91,10 @@ class Database:
         self.path = path
         self.journal = ""
         self._busy = busy
-        self._lock = threading.RLock()
+        self._lock = threading.RLock() if path == files.MEMORY else _lock_of(path)
         self._db: sqlite3.Connection | None = None
         self._snapshots: Snapshots | None = None
         self._inode: tuple[int, int] | None = None
-        self._synchronous = ""
         self._deadline = 0.0
         self._commits = 0
         self._inherited = False
@@ -98,22 +105,19 @@ class Database:
     # A step is a function, not a with-block: an interrupt (the notebook's stop button) between
     # a context manager's start and its block would leave the transaction open.
 
-    def write(self, step: Callable[[Tx], T], *, durable: bool = True) -> T:
-        """Run `step` in one transaction: all of it is kept, or nothing.
+    def write(self, step: Callable[[Tx], T], *, then: Callable[[], None] | None = None) -> T:
+        """Run `step` in one transaction: all of it is kept, safe from power loss, or nothing.
 
-        Parameters
-        ----------
-        durable
-            Safe from power loss on return. Otherwise safe from the death of this process, and
-            the file stays whole in any case.
+        `then` is run after the commit, before anyone else here uses the file.
         """
 
         def whole() -> T:
-            self._sync("FULL" if durable else "NORMAL")
             self.ask("BEGIN IMMEDIATE")
             result = step(Tx(self, time.time()))
             self.ask("COMMIT")
             self._commits += 1
+            if then is not None:
+                then()
             return result
 
         return self._alone(whole)
@@ -200,12 +204,6 @@ class Database:
             # 22 s beside eight writers; short random sleeps: 2.5 s at most.
             time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311  # not a secret
 
-    def _sync(self, level: str) -> None:
-        if self._synchronous != level:
-            self._synchronous = ""
-            self.ask(f"PRAGMA synchronous = {level}")
-            self._synchronous = level
-
     def _enter(self) -> None:
         if self._db is not None and not self._same_file():
             self._drop()
@@ -236,7 +234,7 @@ class Database:
             return False
 
     def _drop(self) -> None:
-        db, self._db, self._snapshots, self._synchronous = self._db, None, None, ""
+        db, self._db, self._snapshots = self._db, None, None
         if db is not None:
             db.close()
 
@@ -272,7 +270,6 @@ class Database:
             self._patiently(db, f"PRAGMA {pragma}")
         if sys.platform == "darwin":  # fsync alone leaves data in the drive's cache there
             self._patiently(db, "PRAGMA fullfsync = ON")
-        self._synchronous = "FULL"
         if version < NEWEST:
             self._migrate(db)
 

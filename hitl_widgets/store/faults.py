@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 
 from hitl_widgets.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
@@ -46,3 +48,23 @@ def translated(error: sqlite3.Error, path: str, busy: float) -> StoreError:
             "a backup, or move it away to begin anew."
         )
     return StoreError(f"The store {path} failed: {name or type(error).__name__} {said}.")
+
+
+_OS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_OS_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def translated_os(error: OSError, path: str) -> StoreError:
+    """What an error of the operating system on a file beside the store means, and what to do."""
+    said = error.strerror or os.strerror(error.errno or 0)
+    if error.errno in _OS_FULL:
+        return StoreFull(
+            f"{path} cannot grow: the disk is full, or a quota or size limit is reached ({said}). "
+            "Nothing was changed: free some space and try again."
+        )
+    if error.errno in _OS_READ_ONLY:
+        return StoreReadOnly(
+            f"{path} cannot be written ({said}). Nothing was changed: make it and its folder "
+            "writable, or give the store another path (HITL_STORE)."
+        )
+    return StoreError(f"{path} failed: {said}.")

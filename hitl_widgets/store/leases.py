@@ -127,6 +127,11 @@ class Leases:
                 self._mine = self._register()
             return str(self._mine)
 
+    @property
+    def known(self) -> str | None:
+        """The name of this process, if it ever acted."""
+        return None if self._mine is None else str(self._mine)
+
     def liveness(self, owner: str) -> Liveness:
         """Whether the process named `owner` lives, as far as that can be told from here."""
         if self._mine is not None and owner == str(self._mine):

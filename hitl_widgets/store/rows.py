@@ -15,6 +15,9 @@ from typing import Any, cast
 from hitl_widgets.errors import StoreCorrupt
 from hitl_widgets.request import COLUMNS, Call, Evaluation, Request, Run, from_row, to_doc, utc
 
+Row = sqlite3.Row | Mapping[str, Any]
+"""A row of the file, or one that is not there yet."""
+
 _FLOAT = "$float"
 _LITERAL = "$literal"
 _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -159,7 +162,7 @@ def to_request(row: sqlite3.Row, store: Any = None) -> Request:
 # -- calls -----------------------------------------------------------------------------------
 
 
-def to_call(row: sqlite3.Row) -> Call:
+def to_call(row: Row) -> Call:
     """A call from its row."""
     what = f"call {row['id']}"
     doc = loads(row["doc"], what)

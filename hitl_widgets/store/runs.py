@@ -166,6 +166,19 @@ def save(
         calls.insert(tx, owner, new)
 
 
+def saved(tx: Tx, run_id: str, frames: Sequence[str]) -> None:
+    """Tell of a `save` that was made, without its calls and frames, at the time of `tx`."""
+    run = get(tx, run_id)
+    tx.rows("UPDATE runs SET updated_at = ? WHERE id = ?", (tx.now, run_id))
+    _event(tx, "run-saved", run_id, state=run.state, frames=list(frames))
+
+
+def keep_text(tx: Tx, run_id: str, key: str, text: str) -> None:
+    """Keep a frame that is JSON text already."""
+    tx.rows("REPLACE INTO snapshots(key, value) VALUES(?, ?)", (key, text))
+    tx.rows("REPLACE INTO frames(key, run_id) VALUES(?, ?)", (key, run_id))
+
+
 def keep_frames(tx: Tx, run_id: str, frames: Mapping[str, Any]) -> None:
     """Keep frames of a run, whoever drives it."""
     _keep(tx, run_id, frames)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hitl_widgets.errors import LeaseLost, StoreError
 from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
 
-from . import arrows, audit, calls, requests, runs, upkeep
+from . import arrows, audit, calls, free, requests, runs, upkeep
 from .base import Event, Liveness, NewCall, Vote
 from .connection import Database, Tx
 from .files import MEMORY
@@ -38,6 +38,7 @@ class SqliteStore:
         self._location = name if memory else os.path.realpath(Path(name).expanduser())
         self._db = Database(self._location, busy=busy)
         self._leases = Leases(None) if memory else leases_of(self._location)
+        self._free = free.Logs(None) if memory else free.logs_of(self._location)
         self._key: bytes | None = None
 
     def __repr__(self) -> str:
@@ -59,17 +60,34 @@ class SqliteStore:
         self.version()
         return self._db.journal or "MEMORY"
 
-    def _write(self, step: Callable[[Tx], T], *, durable: bool = True) -> T:
+    def _write(
+        self, step: Callable[[Tx], T], *, also: Callable[[free.Log], bool] | None = None
+    ) -> T:
+        """One durable transaction; rows of free calls that wait go along.
+
+        Those of this process, so that what `step` is about is in the file, and those that
+        `also` names.
+        """
         events: list[Event] = []
+        folded: list[free.Log] = []
 
         def kept(tx: Tx) -> T:
+            folded.extend(self._free.made_by(self._leases.known))
+            if also is not None:
+                mine = {log.path for log in folded}
+                folded.extend(g for g in self._free.all() if g.path not in mine and also(g))
+            for log in folded:
+                free.fold(tx, log)
             result = step(tx)
             events.extend(tx.events)
             return result
 
-        result = self._db.write(kept, durable=durable)
+        result = self._db.write(kept, then=lambda: self._free.drop(folded))
         audit.tell(self, events)
         return result
+
+    def _dead(self, log: free.Log) -> bool:
+        return self.liveness(log.owner) == "dead" if log.owner else free.nobodys(log)
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -83,13 +101,15 @@ class SqliteStore:
     ) -> Run:
         """See `base.Store.open_run`."""
         owner = self.owner
-        return self._write(lambda tx: runs.open_run(tx, owner, run, frames, calls), durable=durable)
+        del durable  # one fsync for a whole run is not worth a second way
+        return self._write(lambda tx: runs.open_run(tx, owner, run, frames, calls))
 
     def adopt(self, run_id: str, token: str, *, force: bool = False) -> Run:
         """See `base.Store.adopt`."""
         owner = self.owner
         return self._write(
-            lambda tx: runs.adopt(tx, owner, run_id, token, self.liveness, force=force)
+            lambda tx: runs.adopt(tx, owner, run_id, token, self.liveness, force=force),
+            also=lambda log: log.run_id == run_id,
         )
 
     def release(self, run_id: str, token: str, state: RunState) -> None:
@@ -108,7 +128,16 @@ class SqliteStore:
         durable: bool = True,
     ) -> None:
         """See `base.Store.save`."""
-        owner = self.owner
+        owner, kept, dropped = self.owner, frames or {}, tuple(drop_frames)
+        if not durable and free.fits(state, dropped, calls) and self._free.folder is not None:
+
+            def started(tx: Tx) -> bool:
+                return free.started(
+                    self._free, tx, owner, run_id, token, frames=kept, new_calls=calls
+                )
+
+            if self._db.read(started):
+                return
         self._write(
             lambda tx: runs.save(
                 tx,
@@ -116,11 +145,10 @@ class SqliteStore:
                 run_id,
                 token,
                 state=state,
-                frames=frames or {},
-                drop_frames=drop_frames,
+                frames=kept,
+                drop_frames=dropped,
                 new_calls=calls,
-            ),
-            durable=durable,
+            )
         )
 
     def end_run(self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
@@ -159,7 +187,7 @@ class SqliteStore:
 
     def frame(self, key: str) -> Any:
         """See `base.Store.frame`."""
-        return self._db.read(lambda tx: runs.frame(tx, key))
+        return self._db.read(lambda tx: free.frame(self._free, tx, key))
 
     def driver_alive(self, run: Run) -> bool:
         """See `base.Store.driver_alive`."""
@@ -178,7 +206,7 @@ class SqliteStore:
             upkeep.known_owner(tx, owner)
             upkeep.bury(tx, owner, f"{reviewer} ({via}) said that its process is dead")
 
-        self._write(step)
+        self._write(step, also=lambda log: log.owner == owner)
 
     # -- requests ----------------------------------------------------------------------------
 
@@ -329,10 +357,14 @@ class SqliteStore:
         durable: bool = True,
     ) -> None:
         """See `base.Store.finish`."""
-        self._write(
-            lambda tx: calls.finish(tx, call_id, call_token, _ended(state), result),
-            durable=durable,
-        )
+        ended = _ended(state)
+        if not durable and self._db.read(
+            lambda tx: free.finished(
+                self._free, tx, call_id, call_token, state=ended, result=result
+            )
+        ):
+            return
+        self._write(lambda tx: calls.finish(tx, call_id, call_token, ended, result))
 
     def answer_call(
         self, call_id: str, run_token: str, state: str, result: Mapping[str, Any]
@@ -355,14 +387,25 @@ class SqliteStore:
 
     def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
         """See `base.Store.calls`."""
-        return self._db.read(lambda tx: calls.of_run(tx, run_id, frame))
+
+        def step(tx: Tx) -> list[Call]:
+            # Read first: what is taken into the file meanwhile is then found there.
+            log = self._free.of(run_id)
+            waiting = [] if log is None else list(log.rows.values())
+            return calls.of_run(tx, run_id, frame, waiting)
+
+        return self._db.read(step)
 
     # -- everything else ---------------------------------------------------------------------
 
     def sweep(self) -> None:
         """See `base.Store.sweep`."""
-        if self._db.read(lambda tx: upkeep.needed(tx, self.liveness)):
-            self._write(lambda tx: upkeep.sweep(tx, self.liveness))
+
+        def needed(tx: Tx) -> bool:
+            return upkeep.needed(tx, self.liveness) or any(map(self._dead, self._free.all()))
+
+        if self._db.read(needed):
+            self._write(lambda tx: upkeep.sweep(tx, self.liveness), also=self._dead)
 
     def version(self) -> int:
         """See `base.Store.version`."""
@@ -408,7 +451,7 @@ class SqliteStore:
 
     def check(self) -> list[str]:
         """See `base.Store.check`."""
-        return self._db.read(upkeep.check)
+        return self._db.read(lambda tx: [*upkeep.check(tx), *free.faults(self._free)])
 
     def vacuum(self) -> None:
         """See `base.Store.vacuum`."""

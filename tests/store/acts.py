@@ -18,7 +18,18 @@ from pathlib import Path
 from hitl_widgets.errors import AlreadyDecided, HitlError
 from hitl_widgets.store.sqlite import SqliteStore
 
-from .making import FINGERPRINT, a_request, a_run, a_vote, claim, free, gated, running, waiting
+from .making import (
+    FINGERPRINT,
+    RESULT,
+    a_request,
+    a_run,
+    a_vote,
+    claim,
+    free,
+    gated,
+    running,
+    waiting,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,6 +69,17 @@ def _unsaved(store: SqliteStore, _: str) -> str:
 def _free(store: SqliteStore, template: str) -> str:
     store.open_run(a_run(), frames={"run_1": 1})
     store.save("run_1", "lease", calls=[free(template=json.loads(template))], durable=False)
+    return store.owner
+
+
+def _free_calls(store: SqliteStore, _: str) -> str:
+    """Two that finished and one that runs."""
+    store.open_run(a_run(), frames={"run_1": "first"})
+    for n in range(3):
+        new = free(f"c{n}")
+        store.save("run_1", "lease", frames={"run_1": n}, calls=[new], durable=False)
+        if n < 2:
+            store.finish(f"c{n}", "call", "done", RESULT, durable=False)
     return store.owner
 
 
