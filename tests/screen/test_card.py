@@ -12,7 +12,7 @@ from hitl_widgets.request import Receipt
 from hitl_widgets.screen.card import ApprovalCard
 from hitl_widgets.screen.compare import comparable
 from hitl_widgets.store.sqlite import SqliteStore
-from tests.store.making import a_vote, waiting
+from tests.store.making import a_call, a_vote, gated, waiting
 
 from .fakes import answers, say
 
@@ -86,3 +86,18 @@ def test_a_card_is_an_ordinary_widget(store: SqliteStore) -> None:
 
 def test_a_first_call_has_nothing_to_be_compared_with(store: SqliteStore) -> None:
     assert comparable(waiting(store)) == []
+
+
+def test_a_later_call_can_be_compared_with_the_last_one_that_ran_and_the_last_that_did_not(
+    store: SqliteStore,
+) -> None:
+    waiting(store, call=a_call("call_1"))
+    for number in (2, 3):
+        asked = gated(a_call(f"call_{number}"), f"req_{number}")
+        store.save("run_1", "lease", state="suspended", calls=[asked])
+    store.decide([a_vote("req_1", "approved"), a_vote("req_2", "declined")])
+    found = comparable(store.request("req_3"))
+    assert [(label, other.id) for label, other in found] == [
+        ("last", "req_1"),
+        ("earlier", "req_2"),
+    ]
