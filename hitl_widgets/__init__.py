@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .request import Respond as Respond
     from .request import Reviewer as Reviewer
     from .screen.card import ApprovalCard as ApprovalCard
+    from .screen.form import RequestForm as RequestForm
     from .screen.inbox import Inbox as Inbox
     from .screen.panel import RunPanel as RunPanel
     from .verbs import decide as decide
@@ -120,6 +121,7 @@ _MODULES = {
     "questions": "ask ask_sync confirm confirm_sync require_approval run_sync",
     "request": "Answer Approve Decline Evaluation Receipt Request Respond Reviewer",
     "screen.card": "ApprovalCard",
+    "screen.form": "RequestForm",
     "screen.inbox": "Inbox",
     "screen.panel": "RunPanel",
     "verbs": "decide decide_all history inbox pending settle",
@@ -151,22 +153,11 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magics(HitlMagics)
 
 
-def _notebook_surface() -> Any:
+def _make_surface() -> Any:
+    """The real surface, in its slot: the one place that joins the rooms."""
     from .notebook.provide import make_surface  # noqa: PLC0415
 
     return make_surface()
-
-
-def _in_ipython() -> bool:
-    import sys  # noqa: PLC0415
-
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None
-
-
-def _make_surface() -> Any:
-    """The real surface, in its slot: the one place that joins the rooms."""
-    return _notebook_surface() if _in_ipython() else None
 
 
 _surface.provide(_make_surface)

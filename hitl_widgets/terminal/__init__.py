@@ -1,0 +1,15 @@
+"""The same requests at a prompt: in a script, in IPython, and for ``hitl-widgets inbox``.
+
+One prompt at a time in a process, first come first served. It never blocks the event loop, and it
+ends at once when the request is decided elsewhere. Nothing but a typed, whole yes is a yes: not an
+empty line, not Escape, not the end of the input, and not what was typed before the question stood
+there.
+"""
+
+from __future__ import annotations
+
+from .asking import put
+from .device import Device, find
+from .surface import TerminalSurface
+
+__all__ = ["Device", "TerminalSurface", "find", "put"]
