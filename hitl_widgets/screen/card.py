@@ -10,7 +10,7 @@ import traitlets
 
 from ..request import TERMINAL, Receipt, Request
 from . import deskport
-from .hub import HubWidget
+from .hub import HubWidget, locale
 from .messages import Ack
 from .record import record
 from .views import request_view
@@ -79,7 +79,7 @@ class ApprovalCard(HubWidget):
 
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
-        return record([self.request])
+        return record([self.request], locale=locale())
 
 
 def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:

@@ -193,6 +193,11 @@ def set_locale(locale: str | None) -> None:
         _hub.locale = locale
 
 
+def locale() -> str:
+    """The language of records: the one that was set, else English."""
+    return _locale or "en"
+
+
 def pages() -> list[Hello]:
     """Every page that has said hello to this kernel: a proof that cards can be seen."""
     return list(_pages.values())
@@ -234,6 +239,7 @@ class HubWidget(_Answering):
         self._display_id = uuid.uuid4().hex
         self._output: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext
         self.displayed = False
+        self._seen_by: frozenset[str] = frozenset()
 
     # Until a subclass listens to a desk; a widget that was refused its arguments is closed too.
     _unsubscribe: Callable[[], None] = staticmethod(lambda: None)
@@ -257,6 +263,7 @@ class HubWidget(_Answering):
         bundle: Any = cast("Any", self)._repr_mimebundle_()
         data, metadata = cast("tuple[dict[str, Any], dict[str, Any]]", bundle or ({}, {}))
         self.displayed = True
+        self._seen_by = frozenset(_pages)
         with self._output():
             _publish({**data, **self.record()}, metadata, self._display_id, update=False)
 
@@ -265,6 +272,18 @@ class HubWidget(_Answering):
         if self.displayed:
             with self._output():
                 _publish(self.record(), {}, self._display_id, update=True)
+
+    def retire(self) -> None:
+        """Freeze for good: once the record stands everywhere, the widget is closed.
+
+        A page that was loaded after the output was displayed does not know the output's id, and
+        keeps showing the widget: then it stays.
+        """
+        self.freeze()
+        if self.displayed and self._seen_by == frozenset(_pages):
+            layout: Any = cast("Any", self).layout
+            self.close()
+            layout.close()
 
 
 def _publish(

@@ -10,7 +10,7 @@ import traitlets
 from ..request import Request
 from . import deskport
 from .card import subscribe
-from .hub import HubWidget
+from .hub import HubWidget, locale
 from .messages import Ack, InboxView
 from .record import record
 from .views import request_view
@@ -71,4 +71,4 @@ class Inbox(HubWidget):
 
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
-        return record(list(self._shown.values()))
+        return record(list(self._shown.values()), locale=locale())

@@ -14,7 +14,7 @@ from ..request import Request
 from . import deskport
 from .card import subscribe
 from .compare import comparable
-from .hub import HubWidget
+from .hub import HubWidget, locale
 from .messages import Ack, Cancel, Decide, DecideAll, Focus, RunView, Settle
 from .record import RunRecord, record
 from .timeline import Timeline
@@ -139,7 +139,7 @@ class RunPanel(HubWidget):
 
     def _freeze_if_left(self) -> None:
         if self._state not in OPEN_STATES and not self._focused:
-            self.freeze()
+            self.retire()
 
     def _flush_later(self) -> None:
         loop = self._loop
@@ -190,4 +190,4 @@ class RunPanel(HubWidget):
         if self.title:
             text = self._text or self._timeline.text
             run = RunRecord(self.title, self._state, text, self._timeline.calls)
-        return record(list(self._shown.values()), run)
+        return record(list(self._shown.values()), run, locale=locale())

@@ -81,7 +81,7 @@ class WidgetSurface:
     ) -> RunPanel:
         """Open the run's one output, or find the one it already has here."""
         panel = self._panels.get(run_id)
-        if panel is None:
+        if panel is None or panel.comm is None:  # none yet, or retired
             output = self._output_to()
             panel = RunPanel(
                 run_id=run_id, title=title, desk=deskport.desk_of(store), cancel=cancel

@@ -133,6 +133,28 @@ class TestTheEnd:
         assert "All gone." in record["text/plain"]
         assert "Approved by user-17" in record["text/plain"]
 
+    def test_then_nothing_of_it_is_left(
+        self, published: list[tuple[str, bool, dict[str, Any]]]
+    ) -> None:
+        desk = FakeDesk()
+        panel = a_panel(desk)
+        panel._ipython_display_()
+        panel.ended("completed", {"text": ""})
+        assert panel.comm is None
+        assert panel.layout.comm is None
+        assert desk.listeners == []
+        assert len(published) == 2
+
+    def test_but_a_page_that_was_loaded_meanwhile_keeps_its_panel(
+        self, published: list[tuple[str, bool, dict[str, Any]]]
+    ) -> None:
+        panel = a_panel()
+        panel._ipython_display_()
+        say(hub.hub(), {"type": "hello", "id": "h1", "page": "reloaded", "locale": "en"})
+        panel.ended("completed", {"text": ""})
+        assert panel.comm is not None
+        assert len(published) == 2
+
     def test_not_while_somebody_is_at_work_in_it(
         self, published: list[tuple[str, bool, dict[str, Any]]]
     ) -> None:
