@@ -154,9 +154,17 @@ def find(*, controlling: bool = False) -> Device | None:
         Take the controlling terminal if the standard streams lead elsewhere
         (``python job.py > log``).
     """
-    if _is_terminal(sys.stdin) and _is_terminal(sys.stdout):
-        return Device(sys.stdin, sys.stdout) if _in_front(sys.stdin) else None
+    stdin, stdout = sys.stdin, sys.stdout
+    if isinstance(stdout, StdoutProxy):  # a prompt is open already
+        stdout = stdout.original_stdout
+    if _is_terminal(stdin) and _is_terminal(stdout):
+        return _standard(stdin, cast("TextIO", stdout)) if _in_front(stdin) else None
     return _controlling() if controlling else None
+
+
+@functools.lru_cache(maxsize=1)
+def _standard(stdin: TextIO, stdout: TextIO) -> Device:
+    return Device(stdin, stdout)
 
 
 def _is_terminal(stream: Any) -> bool:
