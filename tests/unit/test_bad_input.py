@@ -36,6 +36,10 @@ def tool_with_star_args() -> Any:
     return f
 
 
+def plain(x: int) -> int:
+    return x
+
+
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
@@ -46,7 +50,7 @@ def tool_with_star_args() -> Any:
         (lambda: hitl.tool(effect="bad")(len), hitl.ToolDefinitionError, "effect"),  # type: ignore[call-overload]
         (lambda: hitl.tool(require_approval="yes")(len), hitl.ToolDefinitionError, "True, False"),  # type: ignore[call-overload]
         (lambda: hitl.tool(secret="/x")(len), hitl.ToolDefinitionError, "JSON Pointers"),
-        (lambda: hitl.tool(nonsense=1)(len), TypeError, "nonsense"),  # type: ignore[call-overload]
+        (lambda: hitl.tool(nonsense=1)(plain), TypeError, "nonsense"),  # type: ignore[call-overload]
         (lambda: hitl.Agent("has space", model=MODEL), hitl.AgentDefinitionError, "1 to 48"),
         (lambda: hitl.Agent("x" * 49, model=MODEL), hitl.AgentDefinitionError, "letters, digits"),
         (lambda: hitl.Agent("a"), hitl.AgentDefinitionError, "no model"),
