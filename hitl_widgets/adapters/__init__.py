@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_ADAPTERS = ("managed_agents", "mcp")
+_ADAPTERS = ("langchain", "managed_agents", "mcp", "pydantic_ai")
 
 __all__ = list(_ADAPTERS)  # pyright: ignore[reportUnsupportedDunderAll]
 

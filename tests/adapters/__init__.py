@@ -1,0 +1,1 @@
+"""Other frameworks' agents, with the real libraries and models that follow a script."""

@@ -1,0 +1,86 @@
+"""What the tests of adapters share: looking at the store, deciding, other processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hitl_widgets as hitl
+from hitl_widgets.store import open_store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Decide = Callable[[hitl.Request], Any]
+
+
+def store() -> Any:
+    """The store of this test."""
+    return open_store(os.environ["HITL_STORE"])
+
+
+def states() -> list[tuple[str, str]]:
+    """Tool and state of every request, in order of opening."""
+    return [(r.tool_name, r.state) for r in store().requests()]
+
+
+def calls() -> list[tuple[str, str, Any]]:
+    """Tool, state and kept result of every call."""
+    return [
+        (c.tool_name, c.state, (c.result or {}).get("value"))
+        for run in store().runs()
+        for c in store().calls(run.id)
+    ]
+
+
+def runs() -> list[str]:
+    """State of every run."""
+    return [run.state for run in store().runs()]
+
+
+@contextmanager
+def nobody_decides(seen: asyncio.Queue[hitl.Request]) -> Iterator[None]:
+    """Somebody is there and passes: what is asked waits, and lands in `seen`."""
+    with hitl.reviewer(lambda request: seen.put_nowait(request)):
+        yield
+
+
+class Process:
+    """Another process doing one of `acts`, killed at the end if it still lives."""
+
+    def __init__(self, act: str, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.adapters.acts", act, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ,
+        )
+
+    def said(self, word: str) -> str:
+        """Wait for the line that begins with `word`; what follows it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith(word):
+                return line[len(word) :].strip()
+        raise AssertionError(f"the process ended without saying {word!r}")
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
