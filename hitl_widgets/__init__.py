@@ -14,6 +14,7 @@ from . import surface as _surface
 if TYPE_CHECKING:
     from . import adapters as adapters
     from . import testing as testing
+    from .adapters.recognise import run as run
     from .agent.agent import Agent as Agent
     from .agent.agent import RunHandle as RunHandle
     from .agent.agent import SuspendedRun as SuspendedRun
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "adapters.recognise": "run",
     "agent.agent": "Agent RunHandle SuspendedRun",
     "agent.budget": "Budget",
     "agent.context": "ToolContext",
