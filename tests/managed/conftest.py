@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import anthropic
 import pytest
 
+import hitl_widgets
+from hitl_widgets import surface
+from hitl_widgets.adapters import managed_agents
 from hitl_widgets.adapters.managed.double import Double
+from hitl_widgets.adapters.managed_agents import Live
+from hitl_widgets.store import open_store
+
+from .desk import Surface
 
 TOOLSET = "agent_toolset_20260401"
 ASK_ALL: list[dict[str, Any]] = [
@@ -56,3 +64,37 @@ async def connect() -> AsyncIterator[Callable[..., anthropic.AsyncAnthropic]]:
     yield make
     for client in made:
         await client.close()
+
+
+@pytest.fixture
+def store(tmp_path: Any) -> Iterator[Any]:
+    """A store of its own."""
+    opened = open_store(tmp_path / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def person() -> Iterator[Surface]:
+    """A surface where somebody can be asked."""
+    shown = Surface()
+    surface.provide(lambda: shown)
+    yield shown
+    surface.provide(hitl_widgets._make_surface)
+
+
+@pytest.fixture
+async def attach(store: Any, connect: Any) -> AsyncIterator[Callable[..., Live]]:
+    """`attach` with the test's store; closed after it."""
+    made: list[Live] = []
+
+    def make(double: Double, session: Any, *args: Any, strict: bool = True, **more: Any) -> Live:
+        client = connect(double, strict=strict)
+        live = managed_agents.attach(client, session.id, *args, store=store, **more)
+        made.append(live)
+        return live
+
+    yield make
+    for live in made:
+        with suppress(anthropic.APIError):  # a test's own matter
+            await live.close()

@@ -240,6 +240,16 @@ class Double:
         with self.changed:
             self._failures.append((method, path_ends, None))
 
+    def note(self, method: str, path: str, body: Any) -> None:
+        """Keep what was asked, and wake whoever waits for it."""
+        with self.changed:
+            self.requests.append((method, path, body))
+            self.changed.notify_all()
+
+    def asked(self, method: str, path_ends: str) -> int:
+        """How many such requests came."""
+        return sum(m == method and p.endswith(path_ends) for m, p, _ in self.requests)
+
     def fault(self, method: str, path: str) -> tuple[bool, int | None]:
         """``(whether one applies, its status or None for a lost reply)``; used up by asking."""
         with self.changed:

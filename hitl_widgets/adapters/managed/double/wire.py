@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         try:
             body = self._body()
-            self.double.requests.append((self.command, parts.path, body))
+            self.double.note(self.command, parts.path, body)
             faulty, status = self.double.fault(self.command, parts.path)
             self._check_caller(status)
             query = parse_qs(parts.query, keep_blank_values=True)
