@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from .questions import confirm_sync as confirm_sync
     from .questions import require_approval as require_approval
     from .questions import run_sync as run_sync
+    from .replaying import record as record
+    from .replaying import replay as replay
     from .request import Answer as Answer
     from .request import Approve as Approve
     from .request import Decline as Decline
@@ -121,6 +123,7 @@ _MODULES = {
     "events": "Chunk",
     "policy": "ApprovalContext Verdict auto disabled",
     "questions": "ask ask_sync confirm confirm_sync require_approval run_sync",
+    "replaying": "record replay",
     "request": "Answer Approve Decline Evaluation Receipt Request Respond Reviewer",
     "screen.card": "ApprovalCard",
     "screen.form": "RequestForm",

@@ -145,7 +145,10 @@ async def consult(decide: Decide, request: Request) -> Decision | None:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-def identity(decide: Decide) -> tuple[Reviewer, str]:
+def identity(decide: Decide, request: Request) -> tuple[Reviewer, str]:
     """As whom a scripted reviewer decides, and via what: never shown as a click (R18)."""
+    own = getattr(decide, "identity", None)
+    if own is not None:
+        return own(request)
     name = getattr(decide, "__qualname__", type(decide).__name__)
     return Reviewer(f"rule:{name}", "rule"), getattr(decide, "via", "rule")

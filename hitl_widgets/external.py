@@ -483,7 +483,7 @@ class External:
             )
 
     async def _consult(self, decide: deciders.Decide, request: Request) -> None:
-        who, via = deciders.identity(decide)
+        who, via = deciders.identity(decide, request)
         try:
             decision = await deciders.consult(decide, request)
             if decision is not None:

@@ -8,6 +8,8 @@ withdrawn when there is nobody left to return to (R14, R16).
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextvars
 import functools
 import inspect
 import threading
@@ -115,8 +117,9 @@ class Asking:
             return await self._earlier(run)
         try:
             return await self._wait_in_view(run, request)
-        except asyncio.CancelledError:
-            await self._interrupted(run)
+        except BaseException:
+            if self._last is None:
+                await self._interrupted(run)
             raise
 
     # -- opening
@@ -235,8 +238,9 @@ class Asking:
         asked = await self.desk.read(self.store.requests, run_id=run.id)
         try:
             return await self._wait_in_view(run, asked[-1])
-        except asyncio.CancelledError:
-            await self._interrupted(run)
+        except BaseException:
+            if self._last is None:
+                await self._interrupted(run)
             raise
 
     # -- waiting
@@ -297,7 +301,7 @@ class Asking:
             self._consulting = asyncio.ensure_future(self._ask_reviewer(self.reviewer, request))
 
     async def _ask_reviewer(self, decide: deciders.Decide, request: Request) -> None:
-        who, via = deciders.identity(decide)
+        who, via = deciders.identity(decide, request)
         try:
             decision = await deciders.consult(decide, request)
             if decision is not None:
@@ -462,6 +466,7 @@ class Asking:
         )
 
     async def _interrupted(self, run: Run) -> None:
+        """The caller leaves without an outcome: without a key nobody could come back for it."""
         if self.question.key is None:
             await self._withdraw(run, "the caller was interrupted")
         else:
@@ -740,21 +745,34 @@ def run_sync(work: Coroutine[Any, Any, R] | Callable[..., Coroutine[Any, Any, R]
 
 
 def _on_a_thread(coroutine: Coroutine[Any, Any, R]) -> R:
-    done: list[Any] = []
+    """Run a coroutine on another thread while this one blocks, in this one's context.
+
+    Interrupt ends both: what the coroutine asks is taken back before it is raised here (R16).
+    """
+    done: concurrent.futures.Future[R] = concurrent.futures.Future()
+    started: concurrent.futures.Future[Callable[[], object]] = concurrent.futures.Future()
+
+    async def main() -> R:
+        task = asyncio.ensure_future(coroutine)
+        loop = asyncio.get_running_loop()
+        started.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await task
 
     def work() -> None:
         try:
-            done.append((asyncio.run(coroutine), None))
+            done.set_result(asyncio.run(main()))
         except BaseException as e:  # noqa: BLE001  # raised in the caller's thread
-            done.append((None, e))
+            done.set_exception(e)
 
-    thread = threading.Thread(target=work, name="hitl-run-sync")
-    thread.start()
-    thread.join()
-    value, error = done[0]
-    if error is not None:
-        raise error
-    return value
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="hitl-run-sync").start()
+    try:
+        return done.result()
+    except KeyboardInterrupt:
+        if not done.done():
+            started.result()()
+            concurrent.futures.wait([done])
+        raise
 
 
 def ask_sync(kind: Any, message: str = "", **options: Any) -> Any:

@@ -282,7 +282,7 @@ class Driver:
 
     async def _consult(self, decide: Decide, request: Request) -> None:
         """A reviewer that raises has not decided: the request waits, and the run says why."""
-        who, via = identity(decide)
+        who, via = identity(decide, request)
         shown = request.fingerprint
         try:
             decision = await consult(decide, request)
