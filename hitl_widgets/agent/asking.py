@@ -1,8 +1,8 @@
 """What a running body asks of the engine: `ctx.suspend`, `ask`, `confirm`, `step`, `progress`.
 
 A question is stored with the run's state before anybody sees it. Nothing that the body catches
-can lose it: a body whose call ends without it, or whose question could not be kept, waits for
-ever, is cancelled, and whatever it still does is ignored (R8).
+can lose it: a body whose call ends without it, or whose question could not be kept, is cancelled,
+and whatever it still does is ignored (R8).
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Questions:
             and r.id not in replaced
         ]
         self._one_at_a_time = asyncio.Lock()
+        self._refused = 0
 
     # -- suspend
 
@@ -111,9 +112,14 @@ class Questions:
             await self._never()
 
     async def _never(self) -> NoReturn:
+        """Not come back, but for being cancelled: the engine has been told to give the body up.
+
+        A body that catches that, and asks again, is made slow and cancelled again.
+        """
         self.run.discard()
-        while True:
-            await asyncio.get_running_loop().create_future()
+        self._refused += 1
+        await asyncio.sleep(min(1.0, 0.01 * 2**self._refused))
+        raise asyncio.CancelledError
 
     async def _answer_to(self, request: Request) -> Any:
         answers = await self.run.driver.read("answers", self.run.call.id)
@@ -151,7 +157,6 @@ class Questions:
             more=more,
         )
         key = (id(run.driver.desk.store), request.id)
-        run.pause()
         try:
             await run.park(request)
             if shape is not None:
@@ -159,7 +164,6 @@ class Questions:
             return await self._answered(request)
         finally:
             in_place.pop(key, None)
-            run.go_on()
 
     async def _answered(self, request: Request) -> Request:
         run = self.run
@@ -168,8 +172,10 @@ class Questions:
             now: Request = await run.driver.read("request", request.id)
             match now.state:
                 case "pending":
+                    run.pause()
                     run.frame.nudge()
                     await run.wake.wait()
+                    run.go_on()
                 case "approved" | "answered":
                     run.driver.tell_decision(now)
                     await self._claim(now)

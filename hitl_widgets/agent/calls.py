@@ -416,6 +416,8 @@ class CallRun:
 
     def pause(self) -> None:
         """The body waits for a human: that is no time of the tool's."""
+        if self.waiting:
+            return
         self._used += time.monotonic() - self._since
         self.waiting = True
         self._look()
@@ -425,6 +427,12 @@ class CallRun:
         self._since = time.monotonic()
         self.waiting = False
         self._look()
+
+    def awaken(self) -> None:
+        """What the body waits for has changed: until it looked, it counts as moving."""
+        if self.waiting:
+            self.go_on()
+        self.wake.set()
 
     def discard(self) -> None:
         """The call ends without its body (R11): whatever that still does is ignored (R8)."""

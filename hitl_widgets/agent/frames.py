@@ -361,8 +361,8 @@ class FrameRun:
         """Do what can be done about one call now; the run's end, if this ends it."""
         if call.id in self.running or self._take_parked(call):
             run = self.running[call.id][1]
-            if run is not None:
-                run.wake.set()
+            if run is not None and asked and asked[-1].state != "pending":
+                run.awaken()
             return None
         if call.state == "executing":
             await self._executing(call, asked)

@@ -193,7 +193,9 @@ def _no_gate_left(tx: Tx, row: sqlite3.Row) -> None:
     )
     if asked:
         last = arrows.get(tx, asked[0]["id"])
-        if last.state != "parked":
+        # A "no" to what a running body asked (`ctx.confirm`) is an answer, not a gate.
+        answered_no = last.scope.get("how") == "confirm" and last.state in ("declined", "expired")
+        if last.state != "parked" and not (answered_no and row["state"] == "parked"):
             raise arrows.standing(last)
     elif to_call(row).permission != "allow":
         raise NotPermitted(
