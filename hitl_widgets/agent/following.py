@@ -108,9 +108,9 @@ async def _latest(agent: Agent, run: Run, asked: list[Request], verb: Verdict) -
     fitting = [r for r in pending if verb in r.allowed]
     if fitting:
         return (await _ordered(agent, fitting))[-1]
-    decided = [r for r in asked if verb in r.allowed and r.decided_at is not None]
-    if decided and not pending:
-        return max(decided, key=lambda r: r.decided_at.timestamp() if r.decided_at else 0.0)
+    over = [r for r in asked if verb in r.allowed and r.state not in ("pending", "stale", "refused")]
+    if over and not pending:
+        return max(over, key=lambda r: (r.decided_at or r.created_at).timestamp())
     waits = ", ".join(f"{r.tool_name} takes {' or '.join(r.allowed)}" for r in pending)
     raise RequestNotFound(
         f"Run {run.id} ({run.state}) has nothing pending that takes {verb!r}"

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HitlError, InvalidAnswer
 from ..fingerprint import Fingerprint, digest, fingerprint, mask
-from ..policy import ApprovalContext, Functions, Policy, Predicate, administrator, evaluate
+from ..policy import (
+    ApprovalContext,
+    Functions,
+    Grant,
+    Policy,
+    Predicate,
+    administrator,
+    evaluate,
+)
 from ..request import Call, Evaluation, Kind, Request, Verdict, new_id, to_doc, utc
 from ..schema import Shape
+from ..standing import Subject, covering
 from ..store.base import NewCall, Store
 from . import models, output
 from .tools import Entry, HookCall, Tool, call_hook
@@ -44,7 +53,9 @@ class Circumstances:
     user_messages: tuple[str, ...]
     predicate: Predicate | None
 
-    async def judge(self, entry: Entry, args: Mapping[str, Any]) -> Any:
+    async def judge(
+        self, entry: Entry, args: Mapping[str, Any], grants: Sequence[Grant] = ()
+    ) -> Any:
         """Evaluate a call of a tool under the run's frozen policy."""
         context = ApprovalContext(
             tool_name=entry.tool.id,
@@ -56,7 +67,7 @@ class Circumstances:
             user_messages=self.user_messages,
         )
         functions = Functions(entry.predicate, self.predicate, entry.evaluator)
-        return await evaluate(context, self.policy, functions)
+        return await evaluate(context, self.policy, functions, grants)
 
 
 def forbidden(entry: Entry) -> bool:
@@ -70,7 +81,9 @@ async def judge_turn(
     """Judge a turn's calls: hooks one after the other, rules side by side."""
     checked = [await _check(frame, p, turn, i) for i, p in enumerate(proposed)]
     seen = frame.circumstances()
-    return list(await asyncio.gather(*(_judge(frame, seen, c) for c in checked)))
+    desk = frame.driver.desk
+    kept = await desk.read(desk.store.grants)
+    return list(await asyncio.gather(*(_judge(frame, seen, c, kept) for c in checked)))
 
 
 async def _check(
@@ -108,7 +121,10 @@ def _why_unknown(frame: FrameRun, proposed: models.ProposedCall) -> str:
 
 
 async def _judge(
-    frame: FrameRun, seen: Circumstances, checked: Proposal | tuple[Entry, Call]
+    frame: FrameRun,
+    seen: Circumstances,
+    checked: Proposal | tuple[Entry, Call],
+    grants: Sequence[Mapping[str, Any]],
 ) -> Proposal:
     if isinstance(checked, Proposal):
         return checked
@@ -116,7 +132,7 @@ async def _judge(
     if entry.tool.client and not forbidden(entry):
         call = replace(call, permission="allow", evaluation=Evaluation(type="client"))
         return _asking(frame, entry.tool, call, kind="input")
-    judged = await seen.judge(entry, call.args)
+    judged = await seen.judge(entry, call.args, _granted(frame, entry.tool, call, grants))
     call = replace(call, permission=judged.permission, evaluation=judged.evaluation)
     match judged.permission:
         case "deny":
@@ -126,6 +142,29 @@ async def _judge(
             return _asking(frame, entry.tool, call, kind="approval")
         case _:
             return _free(frame, entry.tool, call)
+
+
+def _granted(
+    frame: FrameRun, tool: Tool, call: Call, grants: Sequence[Mapping[str, Any]]
+) -> list[Grant]:
+    """The standing grants that cover a call (R20)."""
+    named = [grant for grant in grants if grant["tool_name"] == tool.id]
+    if not named:
+        return []
+    secrets = tool.secrets_in(call.args)
+    subject = Subject(
+        tool_name=tool.id,
+        agent_path=frame.state.agent_path,
+        schema_digest=tool.shape.digest,
+        effect=tool.effect,
+        run_id=call.run_id,
+        thread_id=frame.driver.run.thread_id,
+        resource_id=frame.driver.run.resource_id,
+        args=call.args,
+        secrets=secrets,
+        key=frame.driver.desk.store.secret_key() if secrets else None,
+    )
+    return covering(named, subject)
 
 
 class _HookFailed(Exception):
