@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+import asyncio
+import html
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from .deciders import consult, reviewer
@@ -31,6 +34,8 @@ class ScriptedReviewer:
         Tried in order; the first that gives a decision counts. A rule is a function of the
         request, or a decision (used once), or a pair ``(tool name, decision)`` (used always).
         When none decides, the request waits for another decider.
+    delay
+        Seconds before each decision, as a person takes.
 
     Attributes
     ----------
@@ -41,13 +46,18 @@ class ScriptedReviewer:
     via = "test"
     __qualname__ = "ScriptedReviewer"
 
-    def __init__(self, *rules: Decide | Decision | tuple[str, Decision]) -> None:
+    def __init__(
+        self, *rules: Decide | Decision | tuple[str, Decision], delay: float = 0.0
+    ) -> None:
         self._rules: list[Any] = list(rules)
+        self._delay = delay
         self.seen: list[Request] = []
 
     async def __call__(self, request: Request) -> Decision | None:
         """Decide one request."""
         self.seen.append(request)
+        if self._delay:
+            await asyncio.sleep(self._delay)
         for rule in self._rules:
             decision = await self._apply(rule, request)
             if decision is not None:
@@ -64,9 +74,70 @@ class ScriptedReviewer:
         return await consult(rule, request)
 
 
-def scripted(*rules: Decide | Decision | tuple[str, Decision]) -> ScriptedReviewer:
+def scripted(
+    *rules: Decide | Decision | tuple[str, Decision], delay: float = 0.0
+) -> ScriptedReviewer:
     """A `ScriptedReviewer`, for ``with hitl.reviewer(scripted(...)):``."""
-    return ScriptedReviewer(*rules)
+    return ScriptedReviewer(*rules, delay=delay)
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """How far an exercise is solved; shows itself in a cell, and is true when solved.
+
+    Attributes
+    ----------
+    checks
+        What was looked at, and whether it holds.
+    """
+
+    name: str
+    checks: dict[str, bool]
+
+    def __bool__(self) -> bool:
+        return all(self.checks.values())
+
+    def __str__(self) -> str:
+        head = f"Exercise {self.name}: " + ("solved ✓" if self else "not yet")
+        return "\n".join([head, *(f"  {'✓' if ok else '·'} {w}" for w, ok in self.checks.items())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li>{'✓' if ok else '· not yet:'} {html.escape(w)}</li>"
+            for w, ok in self.checks.items()
+        )
+        head = "solved ✓" if self else "not yet"
+        return f"<strong>Exercise {html.escape(self.name)}: {head}</strong><ul>{items}</ul>"
+
+
+def check_exercise(name: str, checks: Mapping[str, bool | Callable[[], bool]]) -> Exercise:
+    """Check an exercise of the course.
+
+    Parameters
+    ----------
+    name
+        Such as ``"4a"``.
+    checks
+        Words for a student → whether it holds, or a function that says so. A function that
+        raises says no: an exercise that was not begun is no error.
+
+    Returns
+    -------
+    Exercise
+        Make it a cell's last expression.
+    """
+    return Exercise(name, {words: _holds(check) for words, check in checks.items()})
+
+
+def _holds(check: bool | Callable[[], bool]) -> bool:  # noqa: FBT001  # the answer itself
+    if isinstance(check, bool):
+        return check
+    try:
+        return bool(check())
+    except Exception:  # noqa: BLE001  # a student's half-done code
+        return False
 
 
 try:

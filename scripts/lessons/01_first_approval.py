@@ -79,3 +79,43 @@ assert "xyz-789" in records, "the customer is still there if you declined"
 
 # %%
 hitl.history()
+
+# %% [markdown]
+# ## Exercises
+#
+# **1a.** Make a tool `archive_record(id)` that needs approval and moves a record from `records`
+# to `archived`. **1b.** Let an agent call it for `"xyz-789"` and approve. Then run the check.
+
+# %%
+archived = {}
+
+# your code here
+# solution:
+archived = {}
+
+
+@hitl.tool(require_approval=True)
+async def archive_record(id: str) -> str:
+    """Archive a record by ID."""
+    archived[id] = records.pop(id)
+    return "archived"
+
+
+archivist = hitl.Agent(
+    "archivist",
+    tools=[archive_record],
+    model=hitl.ScriptedModel([[hitl.call("archive_record", id="xyz-789")], "Archived."]),
+)
+await archivist.run("Archive the customer")
+
+# %%
+hitl.testing.check_exercise(
+    "1",
+    {
+        "archive_record is a tool that needs approval": lambda: (
+            archive_record.require_approval is True
+        ),
+        "the customer was archived after your approval": lambda: "xyz-789" in archived,
+        "your decision is in the history": lambda: hitl.history()[-1]["tool"] == "archive_record",
+    },
+)

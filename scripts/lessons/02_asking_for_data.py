@@ -104,3 +104,34 @@ out = await painter.generate("Paint it")
 print(out.finish_reason, "-", out.suspend_payload.suspend_payload)
 out = await painter.resume_generate({"option": "blue"}, run_id=out.run_id)
 out.text
+
+# %% [markdown]
+# ## Exercises
+#
+# **2a.** Write a model `Person` with a `name` and an `age` from 0 to 150, ask for it, and keep the
+# answer as `person`. **2b.** Ask for a list of favourite numbers (`list[int]`) as `favourites`.
+
+
+# %%
+# your code here
+# solution:
+class Person(BaseModel):
+    name: str
+    age: int = Field(ge=0, le=150)
+
+
+person = await hitl.ask(Person, "Who are you?")
+favourites = await hitl.ask(list[int], "Your favourite numbers?")
+
+# %%
+hitl.testing.check_exercise(
+    "2",
+    {
+        "Person refuses an age of 200": lambda: (
+            "age" in Person.model_fields
+            and Person.model_json_schema()["properties"]["age"]["maximum"] == 150
+        ),
+        "person was asked for": lambda: isinstance(person, Person),
+        "favourites is a list of int": lambda: all(type(n) is int for n in favourites),
+    },
+)

@@ -75,3 +75,34 @@ await publish("Q3", api_key="sk-not-for-your-eyes")
 
 # %%
 hitl.history(as_frame=True)[["tool", "verdict", "state", "seconds"]].tail(3)
+
+# %% [markdown]
+# ## Exercises
+#
+# **3a.** Gate a function `double(numbers: list[int])` that returns each number doubled, and run it
+# on `[1, 2, 3]`, approved, as `doubled`. **3b.** Give `double` a result without running it: choose
+# *Respond instead…* on the card with `[0]`, and keep it as `answered`.
+
+
+# %%
+# your code here
+# solution:
+@hitl.require_approval
+async def double(numbers: list[int]) -> list[int]:
+    return [2 * n for n in numbers]
+
+
+doubled = await double([1, 2, 3])
+answered = await double([1, 2, 3])
+
+# %%
+hitl.testing.check_exercise(
+    "3",
+    {
+        "double ran once you approved": lambda: doubled == [2, 4, 6],
+        "you answered in its place": lambda: answered == [0],
+        "the record tells them apart": lambda: (
+            [r["state"] for r in hitl.history()][-2:] == ["done", "responded"]
+        ),
+    },
+)

@@ -1,15 +1,34 @@
-"""What a student decides in each lesson, as reviewers for HITL_REVIEWER."""
+"""What a student decides in each lesson, and in its solved exercises, for HITL_REVIEWER."""
 
 from __future__ import annotations
 
 import hitl_widgets as hitl
-from hitl_widgets.testing import scripted
+from hitl_widgets.request import Decision
+from hitl_widgets.testing import ScriptedReviewer, scripted
 
-lesson_01 = scripted(hitl.Approve(), hitl.Decline("Keep the customer."))
-lesson_02 = scripted(
-    hitl.Answer({"city": "Oslo", "days": 2, "travel_by": "train"}),
-    hitl.Approve(),
-    hitl.Answer({"city": "Turin"}),
-    hitl.Answer({"option": "red"}),
-)
-lesson_03 = scripted(hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve())
+_DECISIONS: dict[str, tuple[list[Decision], list[Decision]]] = {
+    "01": ([hitl.Approve(), hitl.Decline("Keep the customer.")], [hitl.Approve()]),
+    "02": (
+        [
+            hitl.Answer({"city": "Oslo", "days": 2, "travel_by": "train"}),
+            hitl.Approve(),
+            hitl.Answer({"city": "Turin"}),
+            hitl.Answer({"option": "red"}),
+        ],
+        [hitl.Answer({"name": "Ada", "age": 36}), hitl.Answer([3, 7])],
+    ),
+    "03": (
+        [hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve()],
+        [hitl.Approve(), hitl.Respond([0])],
+    ),
+}
+"""Lesson number → decisions of the lesson, and those of its exercises."""
+
+
+def __getattr__(name: str) -> ScriptedReviewer:
+    """``lesson_03`` and ``solution_03``."""
+    kind, _, number = name.partition("_")
+    if number not in _DECISIONS:
+        raise AttributeError(name)
+    lesson, exercises = _DECISIONS[number]
+    return scripted(*lesson, *(exercises if kind == "solution" else ()))

@@ -15,16 +15,23 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted(notebooks.LESSONS.glob("*.py"))
 
 
+def committed(lesson: Path, *, solved: bool = False) -> nbformat.NotebookNode:
+    """A lesson's notebook as it stands in the repository."""
+    folder = notebooks.SOLUTIONS if solved else notebooks.NOTEBOOKS
+    return nbformat.read(folder / f"{lesson.stem}.ipynb", as_version=4)
+
+
 def run(
-    lesson: Path, monkeypatch: pytest.MonkeyPatch, *, reviewer: bool = True
+    lesson: Path, monkeypatch: pytest.MonkeyPatch, *, solved: bool = False
 ) -> nbformat.NotebookNode:
     """Execute a committed lesson in a real kernel."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    if reviewer:
-        name = f"lesson_{lesson.stem[:2]}"
-        monkeypatch.setenv("HITL_REVIEWER", f"tests.notebooks.reviewers:{name}")
-    notebook = nbformat.read(ROOT / "notebooks" / f"{lesson.stem}.ipynb", as_version=4)
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    name = f"{'solution' if solved else 'lesson'}_{lesson.stem[:2]}"
+    monkeypatch.setenv("HITL_REVIEWER", f"tests.notebooks.reviewers:{name}")
+    notebook = committed(lesson, solved=solved)
+    nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}
+    ).execute()
     return notebook
 
 
@@ -39,20 +46,34 @@ def text(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(parts)
 
 
+def has_exercises(lesson: Path) -> bool:
+    return notebooks.SOLUTION in lesson.read_text("utf-8")
+
+
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
-def test_the_committed_notebook_is_the_lesson(lesson: Path) -> None:
-    written = nbformat.read(ROOT / "notebooks" / f"{lesson.stem}.ipynb", as_version=4)
-    made = notebooks.notebook(lesson.read_text("utf-8"))
-    assert [(c.cell_type, c.source) for c in written.cells] == [
-        (c.cell_type, c.source) for c in made.cells
-    ], "run: python scripts/notebooks.py"
-    assert "widgets" not in written.metadata
+def test_the_committed_notebooks_are_the_lesson(lesson: Path) -> None:
+    source = lesson.read_text("utf-8")
+    for solved in (False, True) if has_exercises(lesson) else (False,):
+        written = committed(lesson, solved=solved)
+        made = notebooks.notebook(source, solved=solved)
+        assert [(c.cell_type, c.source) for c in written.cells] == [
+            (c.cell_type, c.source) for c in made.cells
+        ], "run: python scripts/notebooks.py"
+        assert "widgets" not in written.metadata
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
 def test_a_lesson_runs_from_top_to_bottom(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = text(run(lesson, monkeypatch))
     assert not re.search(r"Traceback|Error", said), said
+    assert not has_exercises(lesson) or "not yet" in said, "an open exercise is not solved"
+
+
+@pytest.mark.parametrize("lesson", [*filter(has_exercises, LESSONS)], ids=lambda p: p.stem)
+def test_its_solution_solves_its_exercises(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = text(run(lesson, monkeypatch, solved=True))
+    assert "solved ✓" in said
+    assert "not yet" not in said
 
 
 def test_the_first_lesson_shows_both_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
