@@ -93,9 +93,11 @@ if TYPE_CHECKING:
     from .screen.panel import RunPanel as RunPanel
     from .verbs import decide as decide
     from .verbs import decide_all as decide_all
+    from .verbs import grants as grants
     from .verbs import history as history
     from .verbs import inbox as inbox
     from .verbs import pending as pending
+    from .verbs import revoke as revoke
     from .verbs import settle as settle
 
 __version__ = "0.1.0"
@@ -129,7 +131,7 @@ _MODULES = {
     "screen.form": "RequestForm",
     "screen.inbox": "Inbox",
     "screen.panel": "RunPanel",
-    "verbs": "decide decide_all history inbox pending settle",
+    "verbs": "decide decide_all grants history inbox pending revoke settle",
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 _SUBMODULES = ("adapters", "testing")

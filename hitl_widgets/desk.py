@@ -12,7 +12,8 @@ import getpass
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,6 +42,8 @@ from .request import (
     new_id,
 )
 from .schema import is_json, shape_of
+from .standing import Rule, grant_of, subject_of
+from .standing import check as check_rule
 from .store.base import Store, Vote
 
 POLL = 0.05
@@ -128,6 +131,7 @@ class Desk:
         via: str = "api",
         drive: bool = True,
         extracted_from: str | None = None,
+        always: Rule | None = None,
     ) -> Receipt:
         """Check a decision and record it, once.
 
@@ -139,6 +143,8 @@ class Desk:
             See to it that somebody drives the run on; False when the caller will.
         extracted_from
             The chat message that an answer was taken from; kept in the decision (R7).
+        always
+            A standing grant that is kept together with an approval as shown (R20).
 
         Raises
         ------
@@ -152,6 +158,7 @@ class Desk:
             via=via,
             drive=drive,
             extracted_from=extracted_from,
+            always=always,
         )
         return receipts[0]
 
@@ -163,6 +170,7 @@ class Desk:
         via: str = "api",
         drive: bool = True,
         extracted_from: str | None = None,
+        always: Rule | None = None,
     ) -> list[Receipt]:
         """Check and record several ``(request, decision, fingerprint)``, all or none."""
         who = as_reviewer(reviewer)
@@ -175,6 +183,8 @@ class Desk:
             vote = await self._vote(request, decision, shown, who, via)
             if extracted_from is not None:
                 vote.decision["extracted_from"] = extracted_from
+            if always is not None:
+                vote = replace(vote, grant=await self._granted(request, decision, always))
             votes.append(vote)
             runs.add((request.run_id, request.agent_id))
         receipts = await self.write(self.store.decide, votes)
@@ -274,10 +284,42 @@ class Desk:
             **extra,
         )
 
-    async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
+    async def check_edit(
+        self, request: Request | str, edited: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """What an edit would run, checked as `decide` checks it; nothing is decided.
+
+        Returns
+        -------
+        args, digests
+            The arguments that would run (secrets masked), and their digests by JSON Pointer.
+
+        Raises
+        ------
+        RequestNotFound, AlreadyDecided, InvalidAnswer, NotPermitted
+            They could not be approved.
+        """
+        id_ = request.id if isinstance(request, Request) else request
+        asked = await self.read(self.store.request, id_)
+        if asked.state != "pending":
+            raise already(asked)
+        checked = await self._edited(asked, dict(edited))
+        return checked["decision"]["args"], checked["edited"]["digests"]
+
+    async def _granted(self, request: Request, decision: Decision, rule: Rule) -> dict[str, Any]:
+        if not isinstance(decision, Approve) or decision.args is not None:
+            raise NotAsked("A standing grant goes with an approval as shown, with nothing else.")
+        check_rule(request, rule, now=time.time())
+        subject = subject_of(request, await self._args(request), self.store.secret_key())
+        return grant_of(rule, subject, request.id)
+
+    async def _args(self, request: Request) -> dict[str, Any]:
+        """The arguments of the request's call, secrets in clear."""
         calls = await self.read(self.store.calls, request.run_id)
-        original = next(c.args for c in calls if c.id == request.tool_call_id)
-        args = unmask(edited, original, request.secrets)
+        return next(c.args for c in calls if c.id == request.tool_call_id)
+
+    async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
+        args = unmask(edited, await self._args(request), request.secrets)
         expert = self.experts.get(request.agent_id)
         checked = expert.check_args(request, args) if expert else None
         by = "model"

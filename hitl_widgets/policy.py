@@ -395,7 +395,9 @@ async def _by_rows(case: _Case, grants: Sequence[Grant]) -> Judgement:
     for number, permission, kind, holds in ROWS:
         if await holds(case):
             if permission == "ask" and number > _RUN_LEVEL and grants:
-                return Judgement("allow", Evaluation(type="grant", grant=grants[0].id), grants[0])
+                first = grants[0]
+                lifted = Evaluation(type="grant", grant=first.id, words=first.words)
+                return Judgement("allow", lifted, first)
             return Judgement(permission, await _evaluation(case, kind))
     return Judgement("allow", await _allowed(case))
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 
 from . import deciders
 from .desk import as_reviewer, desk_of
-from .errors import NotAsked
-from .request import Decision, Receipt, Request, Reviewer, State
+from .errors import NotAsked, RequestNotFound
+from .request import Decision, Receipt, Request, Reviewer, State, utc
 from .store import Store, open_store
 
 HISTORY_ROWS = 200
@@ -177,6 +177,55 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class Grants(list[dict[str, Any]]):
+    """Standing grants as a list of dicts that shows itself as a table in a cell."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No standing grants.</p>"
+        names = ("id", "words", "reviewer", "reach", "expires_at")
+        head = "".join(f"<th>{n}</th>" for n in names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(g[n]))}</td>" for n in names) + "</tr>"
+            for g in self
+        )
+        return f"<table><tr>{head}</tr>{rows}</table><p>End one: hitl.revoke(id)</p>"
+
+
+def grants(store: Any = None) -> Grants:
+    """Standing grants in force, oldest first: what runs without asking, and who said so (R20).
+
+    Returns
+    -------
+    Grants
+        Dicts with `id`, `words` (the rule as the reviewer read it), `tool_name`, `covers`,
+        `reach`, `reviewer`, `run_id`, `thread_id` and `expires_at` (UTC, or None).
+    """
+    found = store_of(store).grants()
+    ends = [g.get("expires_at") for g in found]
+    return Grants(
+        {**g, "expires_at": None if end is None else utc(end)}
+        for g, end in zip(found, ends, strict=True)
+    )
+
+
+def revoke(grant_id: str, *, reviewer: Reviewer | str | None = None, store: Any = None) -> None:
+    """End a standing grant: the next call that it covered asks again.
+
+    Raises
+    ------
+    RequestNotFound
+        No grant of that id is in force.
+    """
+    desk = desk_of(store_of(store))
+    who = as_reviewer(reviewer)
+    if not desk.write_now(desk.store.revoke_grant, grant_id, reviewer=who.name, via="api"):
+        raise RequestNotFound(
+            f"No standing grant {grant_id!r} is in force in {desk.store.location}: hitl.grants() "
+            "lists those that are."
+        )
 
 
 def history(store: Any = None, *, as_frame: bool = False, limit: int = 10_000) -> Any:

@@ -48,6 +48,8 @@ class Vote:
     data
         What only the call may read, ``{"answer": JSON}`` with its secrets, or None; erased with
         the call.
+    grant
+        A standing grant that is kept when the vote approves (as in `Store.add_grant`), or None.
     """
 
     request_id: str
@@ -61,6 +63,7 @@ class Vote:
     call_args: dict[str, Any] | None = None
     edited: dict[str, Any] | None = None
     data: dict[str, Any] | None = None
+    grant: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from hitl_widgets.errors import (
 )
 from hitl_widgets.request import Call, Receipt, Request, State, utc
 
-from . import arrows, audit, calls, runs
+from . import arrows, audit, calls, grants, runs
 from .base import Vote
 from .connection import Tx
 from .listing import Filters, select
@@ -175,6 +175,8 @@ def _decided(tx: Tx, request: Request, vote: Vote, votes: Sequence[Mapping[str, 
     after = arrows.shift(tx, request, "decide", vote.target, changes=changes, detail=detail)
     if vote.call_args is not None or vote.data is not None:
         _give_to_call(tx, request, vote)
+    if vote.grant is not None:
+        grants.add(tx, vote.grant, {"reviewer": vote.reviewer, "via": vote.via})
     return after
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hitl_widgets.errors import LeaseLost, StoreError
 from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
 
-from . import arrows, audit, calls, free, requests, runs, upkeep
+from . import arrows, audit, calls, free, grants, requests, runs, upkeep
 from .base import Event, Liveness, NewCall, Vote
 from .connection import Database, Tx
 from .files import MEMORY
@@ -436,18 +436,18 @@ class SqliteStore:
     def add_grant(self, grant: Mapping[str, Any], *, reviewer: str, via: str) -> None:
         """See `base.Store.add_grant`."""
         by = {"reviewer": reviewer, "via": via}
-        self._write(lambda tx: upkeep.add_grant(tx, dict(grant), by))
+        self._write(lambda tx: grants.add(tx, dict(grant), by))
 
     def grants(
         self, tool_name: str | None = None, *, revoked: bool = False
     ) -> list[dict[str, Any]]:
         """See `base.Store.grants`."""
-        return self._db.read(lambda tx: upkeep.grants(tx, tool_name, revoked=revoked))
+        return self._db.read(lambda tx: grants.listed(tx, tool_name, revoked=revoked))
 
     def revoke_grant(self, grant_id: str, *, reviewer: str, via: str) -> bool:
         """See `base.Store.revoke_grant`."""
         by = {"reviewer": reviewer, "via": via}
-        return self._write(lambda tx: upkeep.revoke(tx, grant_id, by))
+        return self._write(lambda tx: grants.revoke(tx, grant_id, by))
 
     def check(self) -> list[str]:
         """See `base.Store.check`."""

@@ -77,8 +77,8 @@ class TestAGrantLetsThroughWhatItSays:
         (call,) = [c for c in chunks if c.type == "tool-call"]
         said = {"type": "grant", "grant": kept["id"], "words": "this very call"}
         assert (call.payload.evaluated_permission, call.payload.evaluation) == ("allow", said)
-        ended = [e for e in store.events() if e.kind == "call-finished"]
-        assert ended[-1].doc["evaluation"] == said
+        started = [e for e in store.events() if e.kind == "call-started"]
+        assert started[-1].doc["evaluation"] == said
 
     async def test_a_run_and_a_thread_end_where_they_end(self, tmp_path: Path) -> None:
         store, tools = store_at(tmp_path), [Witness().deleting()]
