@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import hitl_widgets as hitl
 from hitl_widgets.request import Decision
 from hitl_widgets.testing import ScriptedReviewer, scripted
@@ -25,6 +27,7 @@ _DECISIONS: dict[str, tuple[list[Decision], list[Decision]]] = {
 """Lesson number → decisions of the lesson, and those of its exercises."""
 
 
+@functools.cache  # one script for the whole notebook, however often it is looked up
 def __getattr__(name: str) -> ScriptedReviewer:
     """``lesson_03`` and ``solution_03``."""
     kind, _, number = name.partition("_")
