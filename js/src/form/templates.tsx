@@ -171,4 +171,5 @@ export const templates = {
   ArrayFieldTemplate: ListOf,
   ArrayFieldItemTemplate: ListItem,
   MultiSchemaFieldTemplate: Union,
+  ButtonTemplates: { SubmitButton: Nothing },
 };

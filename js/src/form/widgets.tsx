@@ -262,6 +262,7 @@ export const widgets = {
   PasswordWidget: Password,
   DateWidget: typed("date"),
   EmailWidget: typed("email"),
+  HiddenWidget: () => null,
   SelectWidget: Select,
   RadioWidget: Radio,
   CheckboxesWidget: Checkboxes,
