@@ -50,7 +50,7 @@ class Surface:
     def __init__(self) -> None:
         self.screens: list[Screen] = []
 
-    def can_ask(self, *, background: bool = False) -> bool:
+    def can_ask(self, *, background: bool = False) -> bool:  # noqa: ARG002  # the port's
         return True
 
     def waiting(self) -> Any:
@@ -59,7 +59,7 @@ class Surface:
     def blocking(self) -> Any:
         return nullcontext()
 
-    def run_started(self, *, run_id: str, title: str, store: Any, cancel: Any) -> Screen:
+    def run_started(self, *, run_id: str, title: str, cancel: Any, **_: Any) -> Screen:
         self.screens.append(Screen(run_id, title, cancel))
         return self.screens[-1]
 

@@ -21,6 +21,7 @@ from .conftest import ASK_ALL, TOOLSET
 from .desk import LONG, pending, seen, state_of
 from .test_live import sent
 
+pytestmark = pytest.mark.usefixtures("person")
 ONE_ASK = [[use("bash", n=1)], [say("Ok.")]]
 ALLOW_ALL = [{"type": TOOLSET}]
 
@@ -53,7 +54,7 @@ async def approve(store: Any) -> hitl.Request:
 
 class TestStreams:
     async def test_01_an_ask_missed_while_disconnected_is_found_in_the_history(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL, message=None)
@@ -71,7 +72,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("clean", [True, False])
     async def test_02_a_stream_that_ends_is_opened_again(
-        self, make_double: Any, attach: Any, store: Any, person: Any, clean: bool
+        self, make_double: Any, attach: Any, store: Any, clean: bool
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -100,7 +101,7 @@ class TestStreams:
         assert person.screens[0].text.count("Once.") == 1
 
     async def test_03_a_termination_is_seen_even_on_an_event_known_before(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -112,7 +113,7 @@ class TestStreams:
         assert await live.until_idle() == "terminated"
 
     async def test_04_repeated_idles_open_nothing_again(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[use("bash", n=1), use("bash", n=2)], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
@@ -129,7 +130,7 @@ class TestStreams:
         assert len(store.requests()) == 2
 
     async def test_05_an_idle_that_names_an_unseen_call_makes_it_list_until_it_is_there(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL, message=None)
@@ -147,7 +148,7 @@ class TestStreams:
         assert await live.until_idle() == "end_turn"
 
     async def test_22_a_silent_stream_counts_as_dead(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK, heartbeat=None)
         session = double.new_session(ASK_ALL, message=None)
@@ -162,7 +163,7 @@ class TestStreams:
         assert await live.until_idle() == "end_turn"
 
     async def test_23_cancelling_the_reader_closes_the_connection(
-        self, make_double: Any, attach: Any, person: Any
+        self, make_double: Any, attach: Any
     ) -> None:
         double = make_double(heartbeat=0.05)
         session = double.new_session(message=None)
@@ -172,7 +173,7 @@ class TestStreams:
         await until(session, lambda: session.log.followers == 0)
 
     async def test_23_an_interrupted_cell_leaves_the_session_followed(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         """R16."""
         double = make_double(ONE_ASK)
@@ -186,7 +187,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("status", [401, 403])
     async def test_24_not_allowed_is_fatal(
-        self, make_double: Any, attach: Any, store: Any, person: Any, status: int
+        self, make_double: Any, attach: Any, status: int
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -196,7 +197,7 @@ class TestStreams:
             await live.until_idle()
         assert raised.value.status_code == status
 
-    async def test_24_no_such_session(self, make_double: Any, attach: Any, person: Any) -> None:
+    async def test_24_no_such_session(self, make_double: Any, attach: Any) -> None:
         double = make_double()
         session = double.new_session(message=None)
         session.deleted = True
@@ -205,7 +206,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("status", [408, 409, 429, 500, 529])
     async def test_24_everything_else_is_tried_again(
-        self, make_double: Any, attach: Any, store: Any, person: Any, status: int
+        self, make_double: Any, attach: Any, store: Any, status: int
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -217,7 +218,7 @@ class TestStreams:
 
 class TestWhatIsAsked:
     async def test_06_only_what_is_ours_is_answered(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(
             [[use("read", path="a"), use("bash", n=1), custom("lookup", q="x")], [say("Ok.")]]
@@ -247,7 +248,7 @@ class TestWhatIsAsked:
         assert [[e["type"] for e in b] for b in sent(double)] == [["user.tool_confirmation"]]
 
     async def test_07_an_unknown_permission_is_held_like_ask(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double()
         session = double.new_session(message=None)
@@ -285,10 +286,10 @@ class TestWhatIsAsked:
     )
     async def test_08_old_events_without_evaluation(
         self,
+        *,
         make_double: Any,
         attach: Any,
         store: Any,
-        person: Any,
         permission: Any,
         evaluation: Any,
         asked: bool,
@@ -311,7 +312,7 @@ class TestWhatIsAsked:
         assert len(store.requests()) == int(asked)
 
     async def test_17_an_answer_before_the_idle(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double()
         session = double.new_session(message=None)
@@ -341,7 +342,7 @@ class TestWhatIsAsked:
         assert await live.until_idle() == "end_turn"
 
     async def test_25_any_input_is_shown_as_it_is(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         huge = {"text": "x" * 300_000, "deep": [{"a": [None, 1.5, {"\u202e": "\u0000"}]}]}
         odd = ["not", "an", "object"]
@@ -364,7 +365,7 @@ class TestWhatIsAsked:
         assert first.fingerprint != second.fingerprint
 
     async def test_26_catching_up_is_by_id_so_queued_events_are_not_lost(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any
     ) -> None:
         double = make_double([[say("One.")], [say("Two.")]])
         session = double.new_session(ALLOW_ALL)
@@ -383,7 +384,7 @@ class TestWhatIsAsked:
 class TestAnswers:
     @pytest.mark.parametrize("result", ["allow", "deny"])
     async def test_09_answered_elsewhere_is_shown_as_such(
-        self, make_double: Any, attach: Any, store: Any, person: Any, result: str
+        self, make_double: Any, attach: Any, store: Any, result: str
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -435,7 +436,7 @@ class TestAnswers:
         assert len(session.ran) == 1
 
     async def test_09_a_rule_does_not_repeat_what_was_refused(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -445,7 +446,7 @@ class TestAnswers:
         assert len(sent(double)) == 1
 
     async def test_10_a_lost_reply_counts_as_given_and_is_not_sent_twice(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -459,7 +460,7 @@ class TestAnswers:
         assert len(session.ran) == 1
 
     async def test_10_a_request_that_never_arrived_is_sent_again(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -471,9 +472,7 @@ class TestAnswers:
         assert len(sent(double)) == 2
         assert len(session.ran) == 1
 
-    async def test_10_a_message_is_never_sent_twice(
-        self, make_double: Any, attach: Any, store: Any, person: Any
-    ) -> None:
+    async def test_10_a_message_is_never_sent_twice(self, make_double: Any, attach: Any) -> None:
         double = make_double([[say("Hi.")], [say("never")]])
         session = double.new_session(message=None)
         live = attach(double, session)
@@ -487,7 +486,7 @@ class TestAnswers:
         assert [e["content"][0]["text"] for e in said] == ["Hello"]
 
     async def test_11_two_decisions_one_counts(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         """R1, F1."""
         double = make_double(ONE_ASK)
@@ -505,7 +504,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("mine", [True, False])
     async def test_12_an_interrupt_closes_the_card(
-        self, make_double: Any, attach: Any, store: Any, person: Any, mine: bool
+        self, make_double: Any, attach: Any, store: Any, mine: bool
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -521,7 +520,7 @@ class TestAnswers:
             await hitl.decide(request, hitl.Approve())
 
     async def test_12_a_click_that_comes_after_an_unheard_interrupt(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -552,7 +551,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("how", ["terminate", "archive", "delete"])
     async def test_13_a_click_that_comes_after_an_unheard_end(
-        self, make_double: Any, attach: Any, store: Any, person: Any, how: str
+        self, make_double: Any, attach: Any, store: Any, how: str
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -570,7 +569,7 @@ class TestAnswers:
         assert session.ran == []
 
     async def test_14_a_sub_agents_thread_ends_while_asking(
-        self, make_double: Any, attach: Any, store: Any, person: Any, connect: Any
+        self, make_double: Any, attach: Any, store: Any, connect: Any
     ) -> None:
         double = make_double({"double": [[delegate("cleaner", "x")]], "cleaner": [[use("bash")]]})
         session = double.new_session(ASK_ALL)
@@ -586,7 +585,7 @@ class TestTheSession:
         return {"type": "limit", "max_list_cost": {"amount": str(cents), "currency": "USD"}}
 
     async def test_15_an_ask_outranks_the_cap_and_the_cap_offers_a_raise(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK, cost=50)
         session = double.new_session(ASK_ALL, budget=self.budget(50))
@@ -606,7 +605,7 @@ class TestTheSession:
         assert not any(e["type"] == "user.message" for b in sent(double) for e in b)
 
     async def test_15_raised_elsewhere_the_form_closes(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[use("read")], [say("Ok.")]], cost=50)
         session = double.new_session(ALLOW_ALL, budget=self.budget(50))
@@ -618,7 +617,7 @@ class TestTheSession:
         assert await live.until_idle() == "end_turn"
 
     async def test_16_a_message_while_waiting_is_refused_before_sending(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -630,15 +629,13 @@ class TestTheSession:
         assert sent(double) == []
 
     @pytest.mark.parametrize("reason", ["refusal", "retries_exhausted"])
-    async def test_18_other_ends(
-        self, make_double: Any, attach: Any, person: Any, reason: str
-    ) -> None:
+    async def test_18_other_ends(self, make_double: Any, attach: Any, reason: str) -> None:
         double = make_double([[stop(reason)]])
         session = double.new_session()
         assert await attach(double, session).until_idle() == reason
 
     async def test_18_retrying_and_rescheduled_are_not_the_end(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL)
@@ -655,7 +652,7 @@ class TestTheSession:
         assert await idle == "end_turn"
 
     async def test_19_archiving_waits_until_the_object_says_idle(
-        self, make_double: Any, attach: Any, person: Any
+        self, make_double: Any, attach: Any
     ) -> None:
         double = make_double([[say("Hi.")]])
         session = double.new_session()
@@ -666,7 +663,7 @@ class TestTheSession:
         assert session.archived_at is not None
 
     async def test_20_a_restarted_kernel_attaches_again(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         """R14: what waited before is listed as lost here, and asked anew from the session."""
         double = make_double([[use("bash", n=1), use("bash", n=2)], [say("Ok.")]])
@@ -687,7 +684,7 @@ class TestTheSession:
         assert verdicts == ["done", "withdrawn", "done"], "the audit is kept"
 
     async def test_21_webhooks_are_hints_and_repeats_do_nothing(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(ONE_ASK)
         session = double.new_session(ASK_ALL, message=None)

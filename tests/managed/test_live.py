@@ -22,6 +22,7 @@ def sent(double: Any) -> list[list[dict[str, Any]]]:
     return [body["events"] for body in posts]
 
 
+@pytest.mark.usefixtures("person")
 class TestAsks:
     async def test_approve_allows_and_the_session_goes_on(
         self, make_double: Any, attach: Any, store: Any, person: Any
@@ -46,7 +47,7 @@ class TestAsks:
 
     @pytest.mark.parametrize(("reason", "told"), [("Use trash.", "Use trash."), (None, None)])
     async def test_decline_denies_with_the_reason_or_with_words_that_say_what_to_do(
-        self, make_double: Any, attach: Any, store: Any, person: Any, reason: Any, told: Any
+        self, make_double: Any, attach: Any, store: Any, reason: Any, told: Any
     ) -> None:
         double = make_double([[use("bash", command="rm x")], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
@@ -63,7 +64,7 @@ class TestAsks:
             assert answer["deny_message"] == told
 
     async def test_several_are_siblings_and_are_decided_in_any_order(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(
             [[use("bash", n=1), use("bash", n=2), mcp("tickets", "close", id=3)], [say("Ok.")]]
@@ -81,7 +82,7 @@ class TestAsks:
         assert session.ran == [("bash", {"n": 2}), ("close", {"id": 3})]
 
     async def test_decided_together_they_go_in_one_request(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[use("bash", n=1), use("bash", n=2)], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
@@ -93,7 +94,7 @@ class TestAsks:
         assert len(session.ran) == 2
 
     async def test_an_edit_is_refused_and_the_request_stays(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[use("bash", command="rm x")], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
@@ -107,7 +108,7 @@ class TestAsks:
         assert sent(double) == []
 
     async def test_decline_and_stop_interrupts_the_session(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[use("bash", n=1), use("bash", n=2)], [say("never")]])
         session = double.new_session(ASK_ALL)
@@ -173,9 +174,10 @@ class TestRules:
         assert "could not decide bash" in person.screens[0].text
 
 
+@pytest.mark.usefixtures("person")
 class TestCustomTools:
     async def test_a_local_function_runs_once_and_its_result_goes_back(
-        self, make_double: Any, attach: Any, store: Any
+        self, make_double: Any, attach: Any
     ) -> None:
         calls: list[str] = []
 
@@ -208,7 +210,7 @@ class TestCustomTools:
         assert all(e["is_error"] for batch in sent(double) for e in batch)
 
     async def test_a_gated_tool_asks_and_tells_the_model_of_an_edit(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         """R10."""
         calls: list[str] = []
@@ -232,9 +234,7 @@ class TestCustomTools:
         text = sent(double)[0][0]["content"][0]["text"]
         assert '"human_changed_arguments": {"from": {"q": "x"}, "to": {"q": "y"}}' in text
 
-    async def test_declined_and_responded(
-        self, make_double: Any, attach: Any, store: Any, person: Any
-    ) -> None:
+    async def test_declined_and_responded(self, make_double: Any, attach: Any, store: Any) -> None:
         @hitl.tool(require_approval=True)
         def lookup(q: str) -> str:
             raise AssertionError(q)
@@ -253,7 +253,7 @@ class TestCustomTools:
         assert error
 
     async def test_a_form_asks_for_the_result(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double([[custom("lookup", q="x"), custom("other", q="y")], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
@@ -268,18 +268,15 @@ class TestCustomTools:
         told = [e["content"][0]["text"] for batch in sent(double) for e in batch]
         assert sorted(told) == ["7", "fine"]
 
-    async def test_what_cannot_be_a_tool_is_refused_at_once(
-        self, make_double: Any, attach: Any
-    ) -> None:
+    async def test_what_cannot_be_a_tool_is_refused_at_once(self, make_double: Any) -> None:
         session = make_double().new_session(message=None)
         with pytest.raises(hitl.AgentDefinitionError, match="custom_tools"):
             managed_agents.attach(None, session.id, custom_tools={"lookup": 3})
 
 
+@pytest.mark.usefixtures("person")
 class TestClients:
-    async def test_a_synchronous_client_is_accepted(
-        self, make_double: Any, store: Any, person: Any
-    ) -> None:
+    async def test_a_synchronous_client_is_accepted(self, make_double: Any, store: Any) -> None:
         double = make_double([[use("bash")], [say("Ok.")]])
         session = double.new_session(ASK_ALL)
         client = anthropic.Anthropic(base_url=double.url, api_key=double.key)
@@ -312,7 +309,7 @@ class TestClients:
             await hitl.decide(request, hitl.Approve())
 
     async def test_attaching_again_takes_the_place_of_the_first(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         """R22: a cell that runs again does not ask twice."""
         double = make_double([[use("bash")], [say("Ok.")]])
@@ -340,7 +337,7 @@ class TestClients:
         assert session.ran == []
 
     async def test_a_sub_agents_ask_names_its_agent(
-        self, make_double: Any, attach: Any, store: Any, person: Any
+        self, make_double: Any, attach: Any, store: Any
     ) -> None:
         double = make_double(
             {"double": [[delegate("cleaner", "x")], [say("Ok.")]], "cleaner": [[use("bash")]]}

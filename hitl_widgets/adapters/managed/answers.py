@@ -119,20 +119,17 @@ class Answers:
         The error's text is not read: its wording may change. What counts is what was kept.
         """
         kind = fault(error)
-        if kind == "gone":
-            return Fate("closed", "there is no such session any more")
-        if kind == "fatal":
-            return Fate("refused", str(error))
-        try:
-            await self._look()
-        except TRANSIENT as looking:
-            if fault(looking) == "gone":
-                return Fate("closed", "there is no such session any more")
-            return None
+        if kind in ("again", "refused"):
+            try:
+                await self._look()
+            except TRANSIENT as looking:
+                kind = "gone" if fault(looking) == "gone" else "again"
         call = self._history.calls.get(target_of(event))
         if call is not None and not call.waits:
             return _fate_of(call, event)
-        if kind == "refused" and definite:
+        if kind == "gone":
+            return Fate("closed", "there is no such session any more")
+        if kind == "fatal" or (kind == "refused" and definite):
             return Fate("refused", str(error))
         return None
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from .history import Event, History
+from .history import Event, History, part
 from .run import SessionAsk
 
 NAME = "raise_budget"
 
 
-def _cents(amount: Any) -> int:
+def _cents(amount: Event) -> int:
     """Hundredths of the currency, as the service writes them: a whole number as text."""
-    return int(float((amount or {}).get("amount") or 0))
+    return int(float(amount.get("amount") or 0))
 
 
 def _usage(history: History) -> tuple[Event, Event]:
-    event = history.usage or {}
-    spent = (event.get("usage") or {}).get("list_cost") or {}
-    limit = (event.get("budget") or {}).get("max_list_cost") or {}
+    event: Event = history.usage or {}
+    spent = part(part(event, "usage"), "list_cost")
+    limit = part(part(event, "budget"), "max_list_cost")
     return spent, limit
 
 

@@ -61,8 +61,7 @@ class Local:
     async def run(self, args: dict[str, Any]) -> Any:
         """Run it on checked arguments."""
         value = self.shape.validate(args)
-        given = value if isinstance(value, Mapping) else _fields(value)
-        keywords = cast("dict[str, Any]", given)
+        keywords = _fields(value)
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**keywords)
         result = await asyncio.to_thread(self.function, **keywords)
@@ -81,7 +80,11 @@ Custom = Local | Form | None
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in type(value).model_fields}
+    """Keyword arguments from what a shape validated: a mapping, or a pydantic model."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    fields = cast("Any", type(value)).model_fields
+    return {name: getattr(value, name) for name in fields}
 
 
 def custom_tools(given: Mapping[str, Any]) -> dict[str, Custom]:
@@ -158,7 +161,7 @@ def as_json(value: Any) -> Any:
 def edited(request: Request, value: Any) -> Any:
     """A result with what a human changed before it: the model is told the truth (R10)."""
     decision = request.decision or {}
-    notes = {}
+    notes: dict[str, Any] = {}
     if decision.get("args") is not None:
         notes["human_changed_arguments"] = {"from": request.args, "to": decision["args"]}
     if decision.get("note"):

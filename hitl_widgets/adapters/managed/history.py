@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Event = dict[str, Any]
 CallKind = Literal["ask", "custom", "hosted"]
@@ -63,18 +63,24 @@ class Waiting:
     def args(self) -> dict[str, Any]:
         """The input, as an object: what is none is put into one."""
         given = self.event.get("input")
-        return given if isinstance(given, dict) else {"input": given}
+        return cast("Event", given) if isinstance(given, dict) else {"input": given}
+
+
+def part(event: Event, name: str) -> Event:
+    """An object in an event; empty when there is none."""
+    value = event.get(name)
+    return cast("Event", value) if isinstance(value, dict) else {}
 
 
 def permission_of(event: Event) -> str | None:
     """The evaluated permission; what an old event leaves out is read from its evaluation."""
     given = event.get("evaluated_permission")
-    evaluation = event.get("evaluation")
-    if given is not None or not isinstance(evaluation, dict):
+    evaluation = part(event, "evaluation")
+    if given is not None or not evaluation:
         return given
     kind = evaluation.get("type")
     if kind == "auto":
-        return (evaluation.get("evaluated_permission") or {}).get("type")
+        return part(evaluation, "evaluated_permission").get("type")
     return {"always_allow": "allow", "always_ask": "ask"}.get(str(kind), str(kind))
 
 
@@ -198,7 +204,7 @@ class History:
 
     def _idle(self, event: Event) -> None:
         self.started = True
-        reason = event.get("stop_reason") or {}
+        reason = part(event, "stop_reason")
         self.stop = reason
         self.idle_id = event["id"]
         if reason.get("type") == REQUIRES_ACTION:
@@ -250,8 +256,8 @@ class History:
 
     def agent_path(self, event: Event, root: str) -> tuple[str, ...]:
         """Names of the agents from the root to the speaker."""
-        thread = event.get("session_thread_id")
-        return (root,) if not thread else (root, self.threads.get(thread, thread))
+        thread = str(event.get("session_thread_id") or "")
+        return (root, self.threads.get(thread, thread)) if thread else (root,)
 
     def this_turn(self) -> list[Event]:
         """Events since the last user message, it included."""

@@ -11,9 +11,11 @@ from ... import deciders, surface
 from ...errors import NoReviewer, NotPermitted, RunSuspended
 from ...request import Request
 from .answers import Answers
+from .carrier import Carrier
 from .custom import Custom
 from .custom import custom_tools as checked_tools
-from .history import Event, History, permission_of
+from .customs import Customs
+from .history import Event, History, part, permission_of
 from .presenter import Presenter
 from .run import SessionRun
 from .service import TRANSIENT, Service, fault
@@ -109,7 +111,7 @@ class Live:
                     if self._presenter is not None:
                         await self._presenter.drain(DRAIN)
                     return reason
-                await self._check_somebody(asking)
+                await self._check_somebody(asking=asking)
                 await changed.wait()
 
     async def send(self, text: str) -> None:
@@ -193,7 +195,13 @@ class Live:
         """Ids of the calls that somebody has to answer."""
         return tuple(c.id for c in self._history.waiting())
 
-    # -- waiting -------------------------------------------------------------------------------------
+    def complain(self, words: str) -> None:
+        """Say in the panel that something went wrong."""
+        run = self._run_at_desk
+        if run is not None:
+            run.say("error", (run.title,), error=f"\n{words}\n")
+
+    # -- waiting -----------------------------------------------------------------------------------
 
     @contextmanager
     def _clicks_flow(self) -> Generator[bool]:
@@ -232,7 +240,7 @@ class Live:
             else:
                 return
 
-    async def _check_somebody(self, asking: bool) -> None:
+    async def _check_somebody(self, *, asking: bool) -> None:
         """Nobody here can decide what waits: say so, instead of waiting for ever (R5)."""
         run, presenter = self._run_at_desk, self._presenter
         if asking or run is None or presenter is None or run.consulting:
@@ -269,7 +277,7 @@ class Live:
             if key not in before
         )
 
-    # -- living ----------------------------------------------------------------------------------------
+    # -- living ------------------------------------------------------------------------------------
 
     async def _live(self) -> None:
         run = await self._begin()
@@ -310,15 +318,16 @@ class Live:
         await run.desk.write(run.store.sweep)
         await run.begin()
         self._run_at_desk = run
-        self._presenter = Presenter(
-            service=self._service,
+        carrier = Carrier(
+            session_id=self.session_id,
             history=self._history,
             answers=self._answers,
             run=run,
-            tools=self._tools,
             news=self._say_news,
             interrupt=self.interrupt,
         )
+        customs = Customs(carrier, self._tools)
+        self._presenter = Presenter(self._service, carrier, customs)
         return run
 
     async def _retrieve(self) -> Event:
@@ -342,7 +351,7 @@ class Live:
         if self._run_at_desk is not None:
             await self._run_at_desk.over(reason, {})
 
-    # -- events in -------------------------------------------------------------------------------------
+    # -- events in ---------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
         """Read the stream for ever: open it, then list, then read; what ends it is looked into."""
@@ -432,7 +441,7 @@ class Live:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    # -- the panel ---------------------------------------------------------------------------------------
+    # -- the panel ---------------------------------------------------------------------------------
 
     def _show(self, event: Event) -> None:
         """An event in the panel's timeline; cards come from the presenter."""
@@ -450,8 +459,8 @@ class Live:
             case "agent.tool_result" | "agent.mcp_tool_result":
                 self._show_result(run, event, path)
             case "session.error":
-                error = event.get("error") or {}
-                run.say("error", path, error=f"\n{error.get('message', 'error')}\n")
+                error = part(event, "error").get("message", "error")
+                run.say("error", path, error=f"\n{error}\n")
             case _:
                 pass
 
@@ -473,7 +482,7 @@ class Live:
 
     def _show_result(self, run: SessionRun, event: Event, path: tuple[str, ...]) -> None:
         target = event.get("tool_use_id") or event.get("mcp_tool_use_id")
-        item = self._presenter.items.get(str(target)) if self._presenter else None
+        item = self._presenter.item(str(target)) if self._presenter else None
         call_id = target if item is None or item.call_id is None else item.call_id
         kind = "tool-error" if event.get("is_error") else "tool-result"
         run.say(kind, path, tool_call_id=call_id, result=event.get("content"))
@@ -484,9 +493,7 @@ async def _quietly(work: Any, live: Live) -> None:
     try:
         await work
     except TRANSIENT as e:
-        run = live._run_at_desk  # noqa: SLF001  # its own kind
-        if run is not None:
-            run.say("error", (run.title,), error=f"\n{e}\n")
+        live.complain(str(e))
 
 
 def attach(

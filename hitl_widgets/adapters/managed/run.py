@@ -174,7 +174,7 @@ class SessionRun(External):
                 )
             except AlreadyDecided:
                 return
-            except Exception as e:
+            except Exception as e:  # noqa: BLE001  # whatever broke it, a person is asked
                 _log.exception("%s failed on %s (%s)", who.name, request.tool_name, request.id)
                 self.tell(f"\n{who.name} could not decide {request.tool_name}: {e}\n")
                 continue

@@ -25,12 +25,19 @@ def fault(error: Exception) -> Fault:
     ``again``: unknown whether it was done, or not now; ``refused``: the service said no to this;
     ``gone``: there is no such session; ``fatal``: this caller may not.
     """
-    status = getattr(error, "status_code", None)
     if isinstance(error, anthropic.APIResponseValidationError):
         return "fatal"
-    if not isinstance(status, int) or status == 200 or status in (408, 409, 429) or status >= 500:
+    status = getattr(error, "status_code", None)
+    # An "error" frame in a stream is raised with the stream's own status, 200.
+    if not isinstance(status, int) or not _CLIENT[0] <= status < _CLIENT[1] or status in _LATER:
         return "again"
-    return {401: "fatal", 403: "fatal", 404: "gone"}.get(status, "refused")  # type: ignore[return-value]
+    return _FAULTS.get(status, "refused")
+
+
+_MOVING = ("running", "rescheduling")
+_CLIENT = (400, 500)
+_LATER = (408, 409, 429)
+_FAULTS: dict[int, Fault] = {401: "fatal", 403: "fatal", 404: "gone"}
 
 
 def as_async(client: Any) -> anthropic.AsyncAnthropic:
@@ -127,8 +134,8 @@ class Service:
 
     async def settled(self, seconds: float = 0.2) -> Event:
         """The session once it no longer says ``running``: its object lags behind its events."""
-        while (session := await self.retrieve())["status"] in ("running", "rescheduling"):
-            await asyncio.sleep(seconds)
+        while (session := await self.retrieve())["status"] in _MOVING:  # noqa: ASYNC110
+            await asyncio.sleep(seconds)  # no event tells when
         return session
 
     async def archive(self) -> None:

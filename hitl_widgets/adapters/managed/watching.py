@@ -6,7 +6,6 @@ import asyncio
 import json
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,6 +13,7 @@ from typing import Any, Self
 from ...deciders import Decide
 from ...errors import NotPermitted
 from .custom import custom_tools
+from .history import Event, part
 from .live import Live, attach, lives
 from .service import TRANSIENT, Service, as_async, fault, plain
 
@@ -165,8 +165,8 @@ def webhook(payload: str | bytes, headers: Any, key: str) -> Hint | None:
             f"A webhook was refused ({e}): its signature or time is not right. Check the "
             "endpoint's signing key, and this machine's clock."
         ) from e
-    event: Mapping[str, Any] = json.loads(payload)
-    data = event.get("data") or {}
+    event: Event = json.loads(payload)
+    data = part(event, "data")
     hint = Hint(str(data.get("type")), str(data.get("id")), str(event.get("id")))
     if hint.event_id in _seen:
         return None
