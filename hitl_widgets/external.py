@@ -137,7 +137,8 @@ class External:
     title
         The agent's name, for the panel.
     prompt
-        What the run is about: JSON. With a key, another prompt is another run (R22).
+        What the run is about: JSON. With a key, another prompt is another run (R22), and None
+        is whichever run the key names.
     key
         Names the run, so that running the cell again goes on with it.
     resumable
@@ -226,14 +227,18 @@ class External:
             return None
         await self._same_prompt(stored, run)
         await self._adopt(stored)
-        if stored.key_digest != run.key_digest:
+        if not self._means(stored, run):
             await self.end("cancelled", {"why": "another prompt took its place"})
             self._ended = False
             return await self.begin(frame)
         return await self.desk.read(self.store.frame, stored.id)
 
+    def _means(self, stored: Run, mine: Run) -> bool:
+        """Whether an unfinished run is what the caller asks for: None is whatever waits."""
+        return self.prompt is None or stored.key_digest == mine.key_digest
+
     async def _same_prompt(self, stored: Run, mine: Run) -> None:
-        if stored.key_digest == mine.key_digest:
+        if self._means(stored, mine):
             return
         states = ("pending", "approved", "answered", "responded", "executing", "outcome_unknown")
         waiting = await self.desk.read(self.store.requests, run_id=stored.id, states=states)

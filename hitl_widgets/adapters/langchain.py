@@ -8,6 +8,11 @@ What asks: LangChain's `HumanInTheLoopMiddleware`, best with ``interrupt_mode="p
 call a card, each resumed when it is decided; in ``"batched"`` mode all of a turn's calls are
 cards, and resumed together), and any ``interrupt(value, response_schema=…)`` (a form). LangChain
 has no way to pass on an approver's note: it is kept in the audit, the model does not see it.
+
+When a process dies while approved calls run, nothing runs again by itself. In ``per_call`` mode
+the settled call goes on from what a human said of it. In ``"batched"`` mode LangGraph holds the
+approvals in its state, past any interrupt: the run stops with `NotPermitted`, which says how to
+give the graph the results.
 """
 
 from __future__ import annotations
@@ -217,6 +222,10 @@ class _Running:
             await self._know_again()
         if state.interrupts:
             return None
+        if frame is not None:
+            # In batched mode the graph is past its interrupt while its calls run.
+            asked = [c for ids in frame["asked"].values() for c in ids]
+            await self.external.decided(asked)
         if frame is None or frame["before"] == _checkpoint(state):
             return await self._invoke(self.input)
         return await self._invoke(None) if state.next else state.values

@@ -152,9 +152,10 @@ class Guard(BaseCallbackHandler):
         raise NotPermitted(
             f"Tool call blocked: {name} ({provider_id}) was about to run as "
             f"{plain(dict(args))!r}, and that is not what was approved here and now. Nothing ran. "
-            "The graph's checkpoint may hold an earlier approval: give the graph the call's "
-            "result with graph.update_state(config, {'messages': [ToolMessage(…)]}, "
-            "as_node='tools'), or start a new thread."
+            "The graph's checkpoint holds an earlier approval. hitl.history() has what really "
+            "ran: give the graph the results of this turn's calls with graph.update_state(config, "
+            "{'messages': [ToolMessage(…), …]}, as_node='tools') and run it with the prompt None, "
+            "or start a new thread."
         )
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import hitl_widgets as hitl
 from hitl_widgets.store import open_store
@@ -47,7 +47,7 @@ def runs() -> list[str]:
 @contextmanager
 def nobody_decides(seen: asyncio.Queue[hitl.Request]) -> Iterator[None]:
     """Somebody is there and passes: what is asked waits, and lands in `seen`."""
-    with hitl.reviewer(lambda request: seen.put_nowait(request)):
+    with hitl.reviewer(seen.put_nowait):
         yield
 
 
@@ -76,7 +76,7 @@ class Process:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

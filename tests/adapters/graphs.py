@@ -24,11 +24,11 @@ class Scripted(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+    def bind_tools(self, *_: Any, **__: Any) -> Any:
         """Any tools will do."""
         return self
 
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         place = sum(isinstance(m, AIMessage) for m in messages)
         turn = self.turns[place]
         if isinstance(turn, str):

@@ -27,7 +27,7 @@ class TestDecisions:
         self, key: str | None
     ) -> None:
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             result = await hitl.run(delete_agent(ran, "a.csv"), "go", key=key)
         assert result.output == "finished"
         assert sorted(ran) == ["a.csv", "read r.csv"]
@@ -42,7 +42,7 @@ class TestDecisions:
     ) -> None:
         """R11."""
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Decline("we still need it")):
+        with hitl.reviewer(lambda _: hitl.Decline("we still need it")):
             result = await hitl.run(delete_agent(ran, "a.csv"), "go", key=key)
         assert ran == ["read r.csv"]
         told = next(t for t in returned(result) if "declined" in t)
@@ -57,7 +57,7 @@ class TestDecisions:
         """R10: pydantic-ai's own history keeps the model's arguments."""
         ran: list[str] = []
         with hitl.reviewer(
-            lambda r: hitl.Approve(args={"path": "copy.csv"}, note="a copy will do")
+            lambda _: hitl.Approve(args={"path": "copy.csv"}, note="a copy will do")
         ):
             result = await hitl.run(delete_agent(ran, "a.csv"), "go", key=key)
         assert "copy.csv" in ran
@@ -96,7 +96,7 @@ class TestDecisions:
     @BOTH
     async def test_a_response_stands_in_for_the_tool(self, key: str | None) -> None:
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Respond({"already": "gone"})):
+        with hitl.reviewer(lambda _: hitl.Respond({"already": "gone"})):
             result = await hitl.run(delete_agent(ran, "a.csv"), "go", key=key)
         assert ran == ["read r.csv"]
         assert {"already": "gone"} in returned(result)
@@ -106,7 +106,7 @@ class TestDecisions:
     async def test_declining_to_stop_ends_the_run(self, key: str | None) -> None:
         ran: list[str] = []
         with (
-            hitl.reviewer(lambda r: hitl.Decline("stop it", stop=True)),
+            hitl.reviewer(lambda _: hitl.Decline("stop it", stop=True)),
             pytest.raises(hitl.Declined, match="stop it"),
         ):
             await hitl.run(delete_agent(ran, "a.csv"), "go", key=key)
@@ -125,7 +125,7 @@ class TestDecisions:
             ran.append(path)
             return path
 
-        with hitl.reviewer(lambda r: hitl.Decline()), pytest.raises(hitl.Declined):
+        with hitl.reviewer(lambda _: hitl.Decline()), pytest.raises(hitl.Declined):
             await hitl.run(agent, "go", key=key)
         assert [r.declined_before for r in store().requests()] == [0, 1, 2]
         assert ran == []
@@ -133,7 +133,7 @@ class TestDecisions:
     async def test_a_verdict_is_never_something_else_that_is_true(self) -> None:
         """R4, F8."""
         ran: list[str] = []
-        with hitl.reviewer(lambda r: True), pytest.raises(hitl.InvalidAnswer):
+        with hitl.reviewer(lambda _: True), pytest.raises(hitl.InvalidAnswer):
             await hitl.run(delete_agent(ran, "a.csv"), "go")
         assert "a.csv" not in ran
 
@@ -171,7 +171,7 @@ class TestQuestions:
 
     @BOTH
     async def test_declining_a_question_is_told(self, key: str | None) -> None:
-        with hitl.reviewer(lambda r: hitl.Decline("none of your business")):
+        with hitl.reviewer(lambda _: hitl.Decline("none of your business")):
             result = await hitl.run(self.asker(), "go", key=key)
         assert "none of your business" in returned(result)[0]
 
@@ -266,7 +266,7 @@ class TestNested:
     async def test_under_a_key_nested_agents_park_in_place(self) -> None:
         """Their requests die with the process, the run above them does not."""
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             result = await hitl.run(self.family(ran), "go", key="k")
         assert sorted(ran) == ["l.csv", "r.csv"]
         assert result.output == "finished"
@@ -274,7 +274,7 @@ class TestNested:
 
     async def test_a_nested_agent_without_the_capability_fails_with_the_remedy(self) -> None:
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Approve()), pytest.raises(UserError) as failed:
+        with hitl.reviewer(lambda _: hitl.Approve()), pytest.raises(UserError) as failed:
             await hitl.run(self.family(ran, capable=False), "go")
         assert any("HumanApproval()" in note for note in failed.value.__notes__)
         assert ran == []
@@ -286,11 +286,11 @@ class TestBound:
         ran: list[str] = []
 
         class Meddling(AbstractCapability[Any]):
-            async def wrap_tool_execute(self, ctx: Any, **given: Any) -> Any:
+            async def wrap_tool_execute(self, _ctx: Any, **given: Any) -> Any:
                 handler, args = given["handler"], given["args"]
                 return await handler({**args, "force": True} if "force" in args else args)
 
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             result = await hitl.run(delete_agent(ran, "a.csv"), "go", capabilities=[Meddling()])
         assert ran == ["read r.csv"]
         blocked = "Tool call blocked: approval did not match delete_file arguments."
@@ -300,7 +300,7 @@ class TestBound:
     async def test_what_is_shown_is_what_runs_defaults_included(self) -> None:
         """F19: validated arguments, not the model's."""
         ran: list[str] = []
-        reviewer = hitl.testing.scripted(lambda r: hitl.Approve())
+        reviewer = hitl.testing.scripted(lambda _: hitl.Approve())
         with hitl.reviewer(reviewer):
             await hitl.run(delete_agent(ran, "a.csv"), "go")
         (request,) = reviewer.seen
@@ -320,7 +320,7 @@ class TestBound:
             got.append(password.get_secret_value())
             return "ok"
 
-        reviewer = hitl.testing.scripted(lambda r: hitl.Approve())
+        reviewer = hitl.testing.scripted(lambda _: hitl.Approve())
         with hitl.reviewer(reviewer):
             await hitl.run(agent, "go", key=key)
         assert got == ["hunter2"]
@@ -340,7 +340,7 @@ class TestFailing:
         def explode() -> str:
             raise ZeroDivisionError("boom")
 
-        with hitl.reviewer(lambda r: hitl.Approve()), pytest.raises(ZeroDivisionError):
+        with hitl.reviewer(lambda _: hitl.Approve()), pytest.raises(ZeroDivisionError):
             await hitl.run(agent, "go", key=key)
         assert calls() == [("explode", "failed", "ZeroDivisionError: boom")]
 
@@ -356,7 +356,7 @@ class TestFailing:
                 raise ModelRetry("once more")
             return "content"
 
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             result = await hitl.run(agent, "go")
         assert result.output == "got it"
         assert states() == [("fetch", "failed"), ("fetch", "done")]
@@ -366,7 +366,7 @@ class TestDirectly:
     async def test_an_agent_with_the_capability_asks_wherever_it_is_run(self) -> None:
         ran: list[str] = []
         agent = delete_agent(ran, "a.csv")
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             result = await agent.run("go", capabilities=[HumanApproval()])
         assert result.output == "finished"
         assert "a.csv" in ran
@@ -374,7 +374,7 @@ class TestDirectly:
 
     async def test_bringing_the_capability_twice_asks_once(self) -> None:
         ran: list[str] = []
-        with hitl.reviewer(lambda r: hitl.Approve()):
+        with hitl.reviewer(lambda _: hitl.Approve()):
             await hitl.run(delete_agent(ran, "a.csv"), "go", capabilities=[HumanApproval()])
         assert states() == [("delete_file", "done")]
         assert ran.count("a.csv") == 1
