@@ -30,7 +30,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
-from .pump import KernelMessage, PumpKind, pump_of
+from .pump import KernelMessage, Pump, PumpKind, pump_of
 
 __all__ = [
     "KernelMessage",
@@ -39,15 +39,20 @@ __all__ = [
     "cell_id",
     "current_parent",
     "ipykernel_version",
+    "ipython",
     "kernel_id",
     "output_to",
     "pump_kind",
     "quiet_comm",
     "waiting",
+    "waiting_on_a_thread",
 ]
 
+# A loop that runs answers at once; one that does not within this time is taken to stand still.
+LOOP_SECONDS = 1
 
-def _ipython() -> Any:
+
+def ipython() -> Any:
     """Return the IPython shell of this process, or None; never import IPython."""
     module = sys.modules.get("IPython")
     return module.get_ipython() if module is not None else None
@@ -55,7 +60,7 @@ def _ipython() -> Any:
 
 def running_kernel() -> Any:
     """Return the ipykernel of this process, or None; other kernels have other insides."""
-    kernel = getattr(_ipython(), "kernel", None)
+    kernel = getattr(ipython(), "kernel", None)
     module = sys.modules.get("ipykernel.kernelbase")
     return kernel if module is not None and isinstance(kernel, module.Kernel) else None
 
@@ -77,22 +82,27 @@ def pump_kind() -> PumpKind:
 
 
 @contextlib.contextmanager
-def waiting() -> Generator[None]:
+def waiting() -> Generator[bool]:
     """Keep widget messages flowing while the code inside awaits.
 
     Enter it before the widget is displayed. It can be nested and entered by several tasks at once;
     the last one out puts the kernel back as it was. It does nothing off the main thread, without a
     running event loop, outside ipykernel and on an ipykernel whose inside is unknown.
+
+    Yields
+    ------
+    bool
+        Whether it does anything.
     """
     kernel = running_kernel()
     pump = pump_of(kernel) if kernel is not None else None
     loop = _main_loop()
     if pump is None or loop is None:
-        yield
+        yield False
         return
     pump.enter(loop)
     try:
-        yield
+        yield True
     finally:
         if threading.current_thread() is threading.main_thread():
             pump.leave()
@@ -108,6 +118,56 @@ def _main_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+@contextlib.contextmanager
+def waiting_on_a_thread() -> Generator[bool]:
+    """`waiting`, entered on another thread than the main one, whose cell awaits meanwhile.
+
+    For ``await asyncio.to_thread(f)``: the main shell is as busy as if the cell itself waited.
+
+    Yields
+    ------
+    bool
+        Whether clicks will arrive. False if the main thread's loop stands still (the cell blocks),
+        outside ipykernel and on an ipykernel whose inside is unknown.
+    """
+    kernel = running_kernel()
+    pump = pump_of(kernel) if kernel is not None else None
+    loop = getattr(getattr(kernel, "io_loop", None), "asyncio_loop", None)
+    if pump is None or loop is None or not loop.is_running():
+        yield False
+        return
+    entry = _Entry(pump, loop)
+    if not entry.made():
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        loop.call_soon_threadsafe(pump.leave)
+
+
+class _Entry:
+    """One entry into the pump, made on its loop for another thread, or not at all."""
+
+    def __init__(self, pump: Pump, loop: asyncio.AbstractEventLoop) -> None:
+        self._lock = threading.Lock()
+        self._entered = threading.Event()
+        self._given_up = False
+        loop.call_soon_threadsafe(self._enter, pump, loop)
+
+    def _enter(self, pump: Pump, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            if not self._given_up:
+                pump.enter(loop)
+                self._entered.set()
+
+    def made(self) -> bool:
+        self._entered.wait(LOOP_SECONDS)
+        with self._lock:
+            self._given_up = not self._entered.is_set()
+            return not self._given_up
 
 
 def quiet_comm(widget: Any) -> None:
@@ -174,7 +234,7 @@ def output_to(parent: KernelMessage | None) -> Generator[None]:
 
 
 def _outputs() -> list[Any]:
-    shell = _ipython()
+    shell = ipython()
     if shell is None:
         return []
     targets = (shell.display_pub, shell.displayhook, sys.stdout, sys.stderr)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from .. import deciders
 from ..surface import Surface
-from . import kernel
+from . import kernel, subshell
 from .frontend import detect
 
 
@@ -23,14 +24,38 @@ def make_surface() -> Surface | None:
 
 def _widgets() -> Surface:
     from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
+    from .beside import NotebookSurface  # noqa: PLC0415
 
-    return WidgetSurface(
-        can_ask=_can_ask,
+    cards = WidgetSurface(
+        can_ask=lambda _background: True,
         origin=lambda: detect().origin(),
-        waiting=kernel.waiting,
         output_to=_output_here,
-        quiet=kernel.quiet_comm,
+        quiet=_quiet,
     )
+    return NotebookSurface(cards, cell_runs=_cell_watch())
+
+
+def _quiet(widget: Any) -> None:
+    kernel.quiet_comm(widget)
+    subshell.join(widget)
+
+
+def _cell_watch() -> Callable[[], bool]:
+    """Watch whether a cell is running, as one is now."""
+    running = threading.Event()
+    running.set()
+    shell = kernel.ipython()
+    if shell is not None:
+        shell.events.register("pre_run_cell", _calling(running.set))
+        shell.events.register("post_run_cell", _calling(running.clear))
+    return running.is_set
+
+
+def _calling(function: Callable[[], object]) -> Callable[..., None]:
+    def call(*_: Any) -> None:
+        function()
+
+    return call
 
 
 def _terminal(*, interactive: bool) -> Surface | None:
@@ -48,11 +73,6 @@ def _terminal(*, interactive: bool) -> Surface | None:
 
 def _prompts_anyway() -> bool:
     return deciders.settings().headless == "prompt"
-
-
-def _can_ask(background: bool) -> bool:  # noqa: FBT001  # the port's callback
-    here = detect()
-    return here.can_show_cards if background else here.can_await_cards
 
 
 def _output_here() -> Callable[[], AbstractContextManager[Any]]:

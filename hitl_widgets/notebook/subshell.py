@@ -18,7 +18,7 @@ from typing import Any, cast
 from .kernel import quiet_comm, running_kernel
 from .pump import RECONNECT_REQUESTS, has_attribute
 
-__all__ = ["clicks_while_blocked"]
+__all__ = ["can_unblock", "clicks_while_blocked", "join"]
 
 NEEDS = (
     "session.feed_identities",
@@ -37,7 +37,7 @@ CHANNEL_SECONDS = 5
 
 
 @contextlib.contextmanager
-def clicks_while_blocked(*widgets: Any) -> Generator[bool]:
+def clicks_while_blocked(*widgets: Any, on_any_thread: bool = False) -> Generator[bool]:
     """Let clicks on these widgets arrive while the code inside blocks the main thread.
 
     Their callbacks run on a thread named ``subshell-…``, as do the answers to a page that is
@@ -46,7 +46,10 @@ def clicks_while_blocked(*widgets: Any) -> Generator[bool]:
     Parameters
     ----------
     *widgets
-        Widgets with a comm, before they are displayed. `quiet_comm` is called with each.
+        Widgets with a comm, before they are displayed. `quiet_comm` is called with each. Later
+        ones take part by `join`.
+    on_any_thread
+        The caller may be another thread that the main one waits for.
 
     Yields
     ------
@@ -55,14 +58,14 @@ def clicks_while_blocked(*widgets: Any) -> Generator[bool]:
         and off the main thread, where nothing is blocked: then ask in another way.
     """
     kernel = running_kernel()
-    on_main = threading.current_thread() is threading.main_thread()
-    desk = _readdresser_of(kernel) if kernel is not None and on_main else None
+    here = on_any_thread or threading.current_thread() is threading.main_thread()
+    desk = _readdresser_of(kernel) if kernel is not None and here else None
     if desk is None:
         yield False
         return
     for widget in widgets:
         quiet_comm(widget)
-    comms = frozenset(widget.comm.comm_id for widget in widgets)
+    comms: set[str] = {widget.comm.comm_id for widget in widgets}
     desk.add(comms)
     try:
         yield True
@@ -70,27 +73,45 @@ def clicks_while_blocked(*widgets: Any) -> Generator[bool]:
         desk.remove(comms)
 
 
+def can_unblock() -> bool:
+    """Whether `clicks_while_blocked` can do anything with this process's kernel."""
+    kernel = running_kernel()
+    return kernel is not None and _readdresser_of(kernel) is not None
+
+
+def join(widget: Any) -> None:
+    """Let a widget that was made while somebody blocks take part; nothing if nobody does."""
+    kernel = running_kernel()
+    desk = _readdresser_of(kernel) if kernel is not None else None
+    if desk is not None and widget.comm is not None:
+        desk.join(widget.comm.comm_id)
+
+
 class _Readdresser:
     """Stands in front of the thread that reads the shell channel, while somebody blocks."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
-        self._groups: tuple[frozenset[str], ...] = ()  # replaced as a whole: read by two threads
+        self._groups: tuple[set[str], ...] = ()  # replaced as a whole: read by two threads
         self._kernels_own: Callable[[list[Any]], Any] | None = None
         self._subshell_id = ""
 
-    def add(self, comms: frozenset[str]) -> None:
+    def add(self, comms: set[str]) -> None:
         """Readdress these comms; the first ones set the hook, and make the subshell once."""
         self._groups = (*self._groups, comms)
         if len(self._groups) == 1:
             self._on_channel(self._hook)
 
-    def remove(self, comms: frozenset[str]) -> None:
+    def join(self, comm_id: str) -> None:
+        """Readdress one more comm, as long as the last that came block."""
+        groups = self._groups
+        if groups:
+            groups[-1].add(comm_id)
+
+    def remove(self, comms: set[str]) -> None:
         """Readdress these comms no longer; after the last ones the channel is as it was."""
-        groups = list(self._groups)
-        groups.remove(comms)
-        self._groups = tuple(groups)
-        if not groups:
+        self._groups = tuple(group for group in self._groups if group is not comms)
+        if not self._groups:
             self._on_channel(self._unhook)
 
     def _on_channel(self, function: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ there.
 from __future__ import annotations
 
 from .asking import put
-from .device import Device, find
+from .device import Device, Left, Person, find
 from .surface import TerminalSurface
 
-__all__ = ["Device", "TerminalSurface", "find", "put"]
+__all__ = ["Device", "Left", "Person", "TerminalSurface", "find", "put"]

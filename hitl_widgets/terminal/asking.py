@@ -16,13 +16,11 @@ from ..errors import AlreadyDecided, Expired, HitlError, InvalidAnswer, RequestN
 from ..request import Answer, Approve, Decision, Decline, Receipt, Request, Respond
 from ..schema import Form, shape_of
 from . import words
-from .device import Device, Left
+from .device import Left, Person
 from .forms import Typed, fill
 
-PROMPT = "> "
 
-
-async def put(request: Request, desk: Desk, device: Device) -> Receipt | None:
+async def put(request: Request, desk: Desk, device: Person) -> Receipt | None:
     """Ask a person to decide a request, when it is its turn.
 
     Returns
@@ -38,7 +36,7 @@ async def put(request: Request, desk: Desk, device: Device) -> Receipt | None:
 class _Talk:
     """The conversation about one request."""
 
-    def __init__(self, request: Request, desk: Desk, device: Device) -> None:
+    def __init__(self, request: Request, desk: Desk, device: Person) -> None:
         self.request = request
         self.desk = desk
         self.device = device
@@ -80,7 +78,8 @@ class _Talk:
             return await talk
         finally:
             if not talk.done():
-                talk.cancel()
+                if not self.deciding:  # a decision on its way is recorded, and said
+                    talk.cancel()
                 await asyncio.wait({talk})
 
     async def _talk(self) -> Receipt | None:
@@ -103,8 +102,6 @@ class _Talk:
                 return None
             except HitlError as e:
                 self.device.say(words.visible(str(e)), "red")
-            if not self._fills_now():
-                self._menu()
 
     def _show(self) -> None:
         request, say = self.request, self.device.say
@@ -146,8 +143,9 @@ class _Talk:
         """What the person decides; None to be asked again."""
         if self._fills_now():
             return await self._answered()
-        typed = (await self.device.line(PROMPT)).strip().lower()
         offers = self._offers()
+        menu = f"{words.question(self.request)}  {'  '.join(offers.values())}"
+        typed = (await self.device.choose(menu)).strip().lower()
         names = {word.replace("[", "").replace("]", ""): key for key, word in offers.items()}
         key = names.get(typed, typed)
         if key not in offers:
@@ -215,9 +213,8 @@ class _Talk:
             return None
         self.device.say(changed)
         self.device.forget_typed()
-        self.device.say("Allow it with these changes?  [y]es  [n]o, ask me again")
-        sure = (await self.device.line(PROMPT)).strip().lower()
-        return Approve(args=args) if sure in ("y", "yes") else None
+        sure = await self.device.choose("Allow it with these changes?  [y]es  [n]o, ask me again")
+        return Approve(args=args) if sure.strip().lower() in ("y", "yes") else None
 
     async def _decide(self, decision: Decision) -> Receipt:
         request = self.request
@@ -226,13 +223,13 @@ class _Talk:
             receipt = await self.desk.decide(
                 request, decision, fingerprint=request.fingerprint, via="terminal"
             )
+            now = await self.desk.read(self.desk.store.request, request.id)
         finally:
             self.deciding = False
         if receipt.state == "pending":
             left = f"{receipt.votes} of {receipt.quorum} reviewers: it waits for the others."
             self.device.say(f"Recorded, {left}")
         else:
-            now = await self.desk.read(self.desk.store.request, request.id)
             self.device.say(words.outcome(now), "dim")
         return receipt
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Generator
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any, TextIO, cast
+from typing import Any, Protocol, TextIO, cast
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
@@ -27,6 +27,27 @@ from rich.console import Console
 from rich.text import Text
 
 CONTROLLING = "/dev/tty"
+PROMPT = "> "
+
+
+class Person(Protocol):
+    """Somebody who can be told something and types lines: at a terminal, or at an input box."""
+
+    def say(self, words: str, style: str = "") -> None:
+        """Show words, already escaped."""
+        ...
+
+    def forget_typed(self) -> None:
+        """Drop what was typed so far: it cannot be an answer to what was not shown yet."""
+        ...
+
+    async def choose(self, menu: str) -> str:
+        """Show what can be typed, and read it. Raises `Left`."""
+        ...
+
+    async def line(self, label: str, *, secret: bool = False) -> str:
+        """Read one line; cancelling it takes the question back. Raises `Left`."""
+        ...
 
 
 class Left(Exception):
@@ -78,7 +99,12 @@ class Device:
         cast("Any", screen).enable_cpr = False
         return screen
 
-    async def line(self, label: str, *, default: str = "", secret: bool = False) -> str:
+    async def choose(self, menu: str) -> str:
+        """Show what can be typed, and read it."""
+        self.say(menu)
+        return await self.line(PROMPT)
+
+    async def line(self, label: str, *, secret: bool = False) -> str:
         """Read one line, without blocking the loop; cancelling it gives the terminal back.
 
         Parameters
@@ -102,7 +128,6 @@ class Device:
             try:
                 return await session.prompt_async(
                     FormattedText([("bold", label)]),
-                    default=default,
                     handle_sigint=False,
                     set_exception_handler=False,
                 )

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from ..errors import InvalidAnswer
 from ..schema import HIDDEN, Form, shape_of
-from .device import Device
+from .device import Person
 from .words import block, one_line, value
 
 Node = dict[str, Any]
@@ -39,7 +39,7 @@ class Typed:
         self.errors = self.form.page_errors(error.errors)
 
 
-async def fill(device: Device, typed: Typed) -> Any:
+async def fill(device: Person, typed: Typed) -> Any:
     """Ask for every field, or only for those that were refused; the JSON answer.
 
     Raises
@@ -63,7 +63,7 @@ async def fill(device: Device, typed: Typed) -> Any:
 class _Filling:
     """One pass over the form's fields."""
 
-    def __init__(self, device: Device, root: Node, errors: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, device: Person, root: Node, errors: Sequence[Mapping[str, Any]]) -> None:
         self._device = device
         self._root = root
         known = [(self._reach(root, tuple(e["path"])), str(e["message"])) for e in errors]

@@ -1,0 +1,178 @@
+"""Cards, and the cell's input box beside them where a card might not reach the person.
+
+A page says hello when it can show cards. When none did for a while, or clicks cannot arrive while
+a cell runs, the question is put in the input box too. Both stay open; the first answer wins, and
+the other one says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from ..desk import Desk, desk_of
+from ..events import Chunk
+from ..request import Request
+from ..screen.hub import hub, on_hello, pages
+from ..screen.surface import WidgetSurface
+from ..surface import RunScreen
+from ..terminal import put
+from . import kernel, subshell
+from .frontend import detect
+from .stdin import CellInput
+
+HELLO_SECONDS = 10.0
+"""How long a page may take to say hello before the input box is offered as well."""
+
+Way = Literal["cards", "stdin"]
+
+_way: ContextVar[Way | None] = ContextVar("hitl_way", default=None)
+"""What reaches the person while the code around waits: settled once, by whoever waits first."""
+
+
+class NotebookSurface:
+    """`surface.Surface` of a notebook."""
+
+    def __init__(self, cards: WidgetSurface, *, cell_runs: Callable[[], bool]) -> None:
+        self._cards = cards
+        self._cell_runs = cell_runs
+
+    def can_ask(self, *, background: bool = False) -> bool:
+        """Whether a person can be reached here now; False means headless."""
+        here = detect()
+        if not here.can_show_cards or background:
+            return here.can_show_cards
+        return here.can_await_cards or here.allow_stdin
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Keep the person's messages flowing while the caller awaits, on whatever thread."""
+        if _way.get() is not None:
+            yield
+            return
+        with ExitStack() as stack:
+            token = _way.set("cards" if self._flowing(stack) else "stdin")
+            stack.callback(_way.reset, token)
+            yield
+
+    def _flowing(self, stack: ExitStack) -> bool:
+        if stack.enter_context(kernel.waiting()):
+            return detect().can_await_cards
+        if stack.enter_context(kernel.waiting_on_a_thread()):
+            return True
+        return stack.enter_context(subshell.clicks_while_blocked(hub(), on_any_thread=True))
+
+    def blocking(self) -> AbstractContextManager[Any] | None:
+        """Reach the person while the caller's thread is blocked; None: it cannot be done."""
+        here = detect()
+        if not here.can_show_cards:
+            return None
+        if subshell.can_unblock():
+            return self._blocked("cards")
+        return self._blocked("stdin") if here.allow_stdin else None
+
+    @contextmanager
+    def _blocked(self, way: Way) -> Generator[None]:
+        with ExitStack() as stack:
+            if way == "cards":
+                stack.enter_context(subshell.clicks_while_blocked(hub()))
+            token = _way.set(way)
+            stack.callback(_way.reset, token)
+            yield
+
+    def run_started(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunScreen:
+        """Open the run's one output, or find the one it already has here."""
+        screen = self._cards.run_started(run_id=run_id, title=title, store=store, cancel=cancel)
+        if not detect().allow_stdin:
+            return screen
+        needed = _way.get() == "stdin"
+        return _Beside(screen, desk_of(store), lambda: needed and self._cell_runs())
+
+    def screen_of(self, run_id: str) -> RunScreen | None:
+        """The run's output, if it has one here."""
+        return self._cards.screen_of(run_id)
+
+    def origin(self) -> dict[str, Any]:
+        """Where we are, as far as known."""
+        return self._cards.origin()
+
+
+class _Beside:
+    """`surface.RunScreen`: a run's panel, and the input box beside it where it is needed."""
+
+    def __init__(self, panel: RunScreen, desk: Desk, cards_are_dead: Callable[[], bool]) -> None:
+        self._panel = panel
+        self._desk = desk
+        self._cards_are_dead = cards_are_dead
+        self._input = CellInput()
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[str, asyncio.Task[None]] = {}
+
+    def chunk(self, chunk: Chunk) -> None:
+        """Show it in the panel."""
+        self._panel.chunk(chunk)
+
+    def request(self, request: Request) -> None:
+        """Show it in the panel, and ask in the box when it is needed."""
+        self._panel.request(request)
+        self._soon(self._ask, request)
+
+    def paused(self) -> None:
+        """Take the box away; the card stays."""
+        self._panel.paused()
+        self._soon(self._close)
+
+    def ended(self, state: str, outcome: dict[str, Any]) -> None:
+        """Take the box away; the panel shows the end."""
+        self._panel.ended(state, outcome)
+        self._soon(self._close)
+
+    def _soon(self, do: Callable[..., None], *args: Any) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do, *args)
+
+    def _ask(self, request: Request) -> None:
+        if request.state == "pending" and request.id not in self._asked:
+            self._asked[request.id] = self._loop.create_task(self._offer(request))
+
+    async def _offer(self, request: Request) -> None:
+        if self._cards_are_dead():
+            self._input.say("A click on a card cannot arrive while this cell runs: answer here.")
+        elif await _said_hello():
+            return
+        else:
+            self._input.say(
+                "No page has shown the card so far. Answer here, or on the card if you see one: "
+                "the first answer counts."
+            )
+        await put(request, self._desk, self._input)
+
+    def _close(self) -> None:
+        for task in self._asked.values():
+            task.cancel()
+
+
+async def _said_hello() -> bool:
+    """Whether a page that shows cards is there, or comes in time."""
+    loop = asyncio.get_running_loop()
+    came = asyncio.Event()
+
+    def heard(_page: object) -> None:
+        loop.call_soon_threadsafe(came.set)
+
+    stop = on_hello(heard)
+    try:
+        if pages():
+            return True
+        async with asyncio.timeout(HELLO_SECONDS):
+            await came.wait()
+    except TimeoutError:
+        return False
+    finally:
+        stop()
+    return True
