@@ -10,7 +10,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.session import LabSession, lab_session
+from tests.browser.lab import running_lab
+from tests.browser.session import LabSession, lab_session, running_chromium
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs"
 
@@ -55,8 +56,12 @@ def take(session: LabSession) -> None:
 def main() -> None:
     """Take all pictures."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as root, lab_session(Path(root)) as session:
-        take(session)
+    with (
+        tempfile.TemporaryDirectory() as root,
+        running_lab(Path(root)) as server,
+        running_chromium() as browser,
+    ):
+        take(lab_session(server, browser))
     for picture in sorted(PICTURES.glob("*.png")):
         print(f"{picture}: {picture.stat().st_size:,} bytes")
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from tests.browser.lab import LabServer
 
 EXTENDED = os.environ.get("HITL_TEST_ALL") == "1"
 
@@ -24,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("extended")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: "browser" in item.path.parts)
+    items.sort(key=lambda item: bool({"browser", "frontends"}.intersection(item.path.parts)))
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +39,23 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name not in {"HITL_TEST_ALL", "HITL_CHROMIUM"}:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HITL_STORE", str(tmp_path / "requests.db"))
+
+
+# Imported where they are used: most tests need no browser. One Playwright for the whole run: its
+# synchronous interface cannot be started twice.
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium."""
+    from tests.browser.session import running_chromium  # noqa: PLC0415
+
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A running JupyterLab; it serves Notebook and nbclassic too where they are installed."""
+    from tests.browser.lab import running_lab  # noqa: PLC0415
+
+    with running_lab(tmp_path_factory.mktemp("lab")) as server:
+        yield server

@@ -13,6 +13,9 @@ from .session import LabSession, lab_session
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from playwright.sync_api import Browser
+
+    from .lab import LabServer
     from .notebook import Notebook
 
 
@@ -25,9 +28,8 @@ class OpenNotebook(Protocol):
 
 
 @pytest.fixture(scope="session")
-def _lab_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabSession]:
-    with lab_session(tmp_path_factory.mktemp("lab")) as session:
-        yield session
+def _lab_session(lab_server: LabServer, chromium: Browser) -> LabSession:
+    return lab_session(lab_server, chromium)
 
 
 @pytest.fixture

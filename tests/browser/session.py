@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from .lab import OWN_KERNEL, PROJECT, LabServer, running_lab
+from .lab import OWN_KERNEL, PROJECT, LabServer
 from .notebook import KERNEL_LIMIT, PAGE_HELPERS, Notebook, write_notebook
 from .wire import Wire
 
@@ -165,11 +165,9 @@ class LabSession:
         return path
 
 
-@contextlib.contextmanager
-def lab_session(root: Path) -> Iterator[LabSession]:
-    """Run JupyterLab on `root` and Chromium on it, and close both at the end."""
-    with running_lab(root) as server, running_chromium() as browser:
-        page = browser.new_context(viewport={"width": 1200, "height": 1000}).new_page()
-        session = LabSession(server, page, Wire(page))
-        session.start()
-        yield session
+def lab_session(server: LabServer, browser: Browser) -> LabSession:
+    """Open a page of its own on a running JupyterLab; it is closed with the browser."""
+    page = browser.new_context(viewport={"width": 1200, "height": 1000}).new_page()
+    session = LabSession(server, page, Wire(page))
+    session.start()
+    return session
