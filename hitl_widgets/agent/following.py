@@ -13,6 +13,7 @@ from ..errors import (
     LeaseLost,
     NotAsked,
     RequestNotFound,
+    SnapshotNotFound,
     UnknownAgent,
     UnknownTool,
 )
@@ -149,6 +150,7 @@ def check_mine(agent: Agent, run: Run) -> None:
 
 async def _check_here(agent: Agent, run_id: str) -> Frame:
     """What the run waits for must be here, before anything is decided or driven (R14)."""
+    await agent.prepare()
     asked = await agent.desk.read(
         agent.store.requests, run_id=run_id, states=("pending", "parked", "approved", "answered")
     )
@@ -220,10 +222,17 @@ async def _adopted(agent: Agent, run_id: str) -> Driver:
     """Take the run's lease and load its snapshot."""
     agent.loop = asyncio.get_running_loop()
     desk = agent.desk
-    check_mine(agent, await desk.read(agent.store.run, run_id))
-    root = await _check_here(agent, run_id)
+    before = await desk.read(agent.store.run, run_id)
+    check_mine(agent, before)
     token = new_id("l")
-    run = await desk.write(agent.store.adopt, run_id, token)
+    try:
+        root = await _check_here(agent, run_id)
+        run = await desk.write(agent.store.adopt, run_id, token)
+    except SnapshotNotFound as e:
+        now = await desk.read(agent.store.run, run_id)
+        if before.state in OPEN and now.state not in OPEN:  # another process was faster
+            raise LeaseLost(f"Run {run_id} was driven to its end elsewhere: {now.state}.") from e
+        raise
     local = agent.local_of(run_id, root)
     driver = Driver(agent, desk, replace(run, token=token), root, local, saved=True)
     await driver.remember_rows()
