@@ -18,6 +18,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import secrets
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +59,9 @@ class Log:
         Calls by id, as their rows in the store would be now.
     frames
         Snapshots by key, as JSON text.
+    head
+        The first line, which no other file has: the number of a deleted file's inode is soon
+        that of another one.
     size, crc
         Bytes that were read and the checksum so far.
     damaged
@@ -65,7 +69,7 @@ class Log:
     """
 
     path: str
-    inode: int
+    head: bytes = b""
     run_id: str = ""
     owner: str = ""
     token: str = ""
@@ -97,6 +101,7 @@ class Log:
             if line[:9] != b"%08x " % crc or (self.size and not self.owner):
                 self.damaged = True
                 return
+            self.head = self.head or line
             self.size, self.crc = self.size + len(line), crc
             self.take(loads(line[9:].decode("ascii"), self.path))
         # Zeros: blocks that were given to the file and never written before the power went.
@@ -151,11 +156,11 @@ class Logs:
     def _read(self, path: str) -> Log | None:
         try:
             with open(path, "rb") as file:  # noqa: PTH123  # half the time
-                status = os.fstat(file.fileno())
+                size = os.fstat(file.fileno()).st_size
                 log = self._known.get(path)
-                if log is None or log.inode != status.st_ino or log.size > status.st_size:
-                    log = Log(path, status.st_ino)
-                if log.size < status.st_size:
+                if log is None or log.size > size or file.read(len(log.head)) != log.head:
+                    log = Log(path)
+                if log.size < size:
                     self._known.pop(path, None)  # an interrupt leaves nothing half read
                     file.seek(log.size)
                     log.read(file.read())
@@ -174,7 +179,7 @@ class Logs:
         """Make a run's file, with its first entry; False when there is one."""
         path = self._path(run_id)
         Path(self.folder or "").mkdir(mode=0o700, exist_ok=True)
-        head = {"run": run_id, "owner": owner, "token": token}
+        head = {"run": run_id, "owner": owner, "token": token, "file": secrets.token_hex(8)}
         first, crc = _line(head, 0)
         second, _ = _line(entry, crc)
         self._mine[path] = owner
@@ -196,14 +201,13 @@ class Logs:
         data, crc = _line(entry, log.crc)
         self._known.pop(log.path, None)  # an interrupt leaves nothing half known
         try:
-            descriptor = os.open(log.path, os.O_WRONLY | os.O_APPEND)
+            descriptor = os.open(log.path, os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
             return False
         try:
-            status = os.fstat(descriptor)
-            if status.st_ino != log.inode:
+            if os.read(descriptor, len(log.head)) != log.head:
                 return False
-            if status.st_size != log.size:  # what an earlier write, broken off, left
+            if os.fstat(descriptor).st_size != log.size:  # what an earlier write, broken off, left
                 os.ftruncate(descriptor, log.size)
             _write(descriptor, data)
             kept = os.fstat(descriptor).st_nlink > 0

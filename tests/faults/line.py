@@ -6,6 +6,7 @@ Imported by the process that all others of these tests are forked from.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -16,6 +17,10 @@ import hitl_widgets as hitl
 from hitl_widgets.errors import HitlError
 from hitl_widgets.store import open_store
 from hitl_widgets.store.sqlite import SqliteStore
+
+
+LOADED = (hitl.Agent, hitl.ScriptedModel, hitl.tool, hitl.decide, hitl.pending)
+"""Public names load what they need when first used: here, once, for all processes."""
 
 
 class Witness:
@@ -120,11 +125,12 @@ def failing_store(path: Path, where: str, how_often: int = 1) -> SqliteStore:
         store.reached = reached  # type: ignore[attr-defined]
         return store
     original, ask = getattr(store, method), store._db.ask
-    inside = [False]
+    inside, begun = [False], [""]
 
     def asked(sql: str, args: Any = ()) -> Any:
-        # A step that leaves the store alone (a free call) has no inside.
-        if inside[0] and sql == "COMMIT":
+        begun[0] = sql if sql.startswith("BEGIN") else begun[0]
+        # A step that leaves the store alone (a free call) only reads, and has no inside.
+        if inside[0] and sql == "COMMIT" and begun[0] == "BEGIN IMMEDIATE":
             reached(f"{method}:inside")
         return ask(sql, args)
 
@@ -157,9 +163,10 @@ async def _once(store: Any, folder: Path) -> None:
     run = await agent.generate("a")
     store.reached("shown")
     while run.requests:
-        await approve(run.requests[0])
-        store.reached("decided")
-        run = (await agent.resume_decided() or [await agent.attach(run.run_id)])[0]
+        asked = run.requests[0]
+        run = await agent.approve_tool_call_generate(
+            run_id=run.run_id, tool_call_id=asked.tool_call_id, fingerprint=asked.fingerprint
+        )
 
 
 async def approve(request: hitl.Request) -> None:
@@ -180,10 +187,11 @@ async def _work(path: Path, name: str) -> None:
     for n in range(10_000):
         run = await agent.generate(f"{name}-{n}")
         told.saw(f"opened {run.run_id}")
-        await _decide_some(store, told)
-        for done in await agent.resume_decided():
-            if done.finish_reason == "stop":
-                told.saw(f"ended {done.run_id}")
+        while store.run(run.run_id).state in ("running", "suspended"):
+            await _decide_some(store, told)
+            with contextlib.suppress(hitl.RunSuspended):
+                done = await agent.attach(run.run_id)
+                told.saw(f"{done.finish_reason} {done.run_id}")
 
 
 async def _decide_some(store: Any, told: Witness) -> None:

@@ -66,9 +66,7 @@ def test_of_eight_processes_each_approval_is_decided_and_claimed_once(
     path = tmp_path / "store.sqlite"
     _opened(path, APPROVALS).close()
     start = time.monotonic()
-    said = race(
-        hammer, [(str(path), journal, f"p{n}", APPROVALS) for n in range(PROCESSES)]
-    )
+    said = race(hammer, [(str(path), journal, f"p{n}", APPROVALS) for n in range(PROCESSES)])
     assert [s for s in said if isinstance(s, str)] == []  # errors
     assert sum(s["decided"] for s in said) == APPROVALS
     did = Counter(Witness(tmp_path).lines())
@@ -130,7 +128,5 @@ def test_four_kernels_deciding_calls_of_one_run_lose_nothing(tmp_path: Path) -> 
         f"req_{n}": ("done" if n % 2 else "approved", f"kernel {n % 4}") for n in range(count)
     }
     results = {c.id: c.result for c in store.calls("run_1") if c.result}
-    assert results == {
-        f"call_{n}": {"type": "result", "value": n} for n in range(1, count, 2)
-    }
+    assert results == {f"call_{n}": {"type": "result", "value": n} for n in range(1, count, 2)}
     assert store.check() == []

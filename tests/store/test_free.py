@@ -251,6 +251,18 @@ class TestDeath:
             assert _states(store)["c2"] == "executing"
             assert len(_waiting(path)) == 1
 
+    def test_a_new_file_in_the_place_of_one_that_was_read_is_another(self, path: Path) -> None:
+        """Its inode may have the same number; found by kill -9 through the whole line."""
+        mine, others = SqliteStore(path), free_calls.Logs(str(path))
+        _run(mine, "c1")
+        assert others.of("run_1") is not None
+        mine.put_document("a", 1)
+        new = [free(f"c{n}", args={"id": "x" * 100}) for n in range(2, 9)]
+        mine.save("run_1", "lease", calls=new, durable=False)
+        after = others.of("run_1")
+        assert after is not None
+        assert (list(after.rows), after.damaged) == ([n.call.id for n in new], False)
+
     def test_a_crash_after_the_commit_doubles_nothing(self, path: Path) -> None:
         """The rows are in the store, the file is still there."""
         dead("free_calls", path)
