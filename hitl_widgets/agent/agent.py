@@ -24,6 +24,7 @@ from .drive import Driver, Local, living
 from .expert import Expert
 from .following import SuspendedRun
 from .handle import RunHandle
+from .mcp import MCPToolset, merge
 from .memory import Memory
 from .options import RunOptions
 from .output import Output
@@ -51,7 +52,7 @@ class Agent:
     model
         ``"provider:name"``, `ScriptedModel`, or any pydantic-ai `Model`.
     tools
-        `Tool` objects, plain functions, `Toolset`.
+        `Tool` objects, plain functions, `Toolset`, `MCPToolset`.
     agents
         Other agents, each a tool ``agent-<id>`` with one argument ``prompt``.
     memory
@@ -99,7 +100,10 @@ class Agent:
         self.hooks = hooks
         self.defaults = defaults if budget is None else replace(defaults, budget=budget)
         self.agents = tuple(agents)
-        self.entries: dict[str, Entry] = entries([*tools, *map(as_tool, agents)])
+        self.servers = tuple(t for t in tools if isinstance(t, MCPToolset))
+        own = [t for t in tools if not isinstance(t, MCPToolset)]
+        self._own = entries([*own, *map(as_tool, agents)])
+        self.entries: dict[str, Entry] = dict(self._own)
         self.store: Store = open_store(deciders.settings().store if store is None else store)
         self.desk: Desk = desk_of(self.store)
         self.desk.experts[self.id] = Expert(self)
@@ -119,6 +123,21 @@ class Agent:
             for e in self.entries.values()
             if e.rule.enabled and e.tool.id not in forbidden
         ]
+
+    async def prepare(self) -> None:
+        """See that the tools of MCP servers are the latest, here and in the agents below.
+
+        Raises
+        ------
+        AgentDefinitionError
+            A server can not be reached, or has a tool of a name that is taken.
+        """
+        for agent in self.agents:
+            await agent.prepare()
+        if self.servers:
+            for server in self.servers:
+                await server.connect()
+            merge(self.entries, self._own, self.servers)
 
     # -- running -----------------------------------------------------------------------------
 
@@ -348,6 +367,7 @@ class Agent:
             raise AgentDefinitionError(f"The prompt is a {type(prompt).__name__}: give text.")
         administrator()
         self.loop = asyncio.get_running_loop()
+        await self.prepare()
         run = self._new_run(run_id, prompt, key, options)
         if key is not None:
             earlier = await self._named(run)

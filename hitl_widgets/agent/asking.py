@@ -157,12 +157,14 @@ class Questions:
             more=more,
         )
         key = (id(run.driver.desk.store), request.id)
+        run.asking = True
         try:
             await run.park(request)
             if shape is not None:
                 in_place[key] = shape
             return await self._answered(request)
         finally:
+            run.asking = False
             in_place.pop(key, None)
 
     async def _answered(self, request: Request) -> Request:

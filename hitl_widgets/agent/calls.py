@@ -51,6 +51,7 @@ class CallRun:
         self.call = call
         self.asked = asked
         self.token = call.token or new_id("t")
+        self.asking = False
         self.waiting = False
         self.discarded = False
         self.wake = asyncio.Event()

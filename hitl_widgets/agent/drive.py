@@ -439,7 +439,7 @@ class Driver:
         return True
 
     async def _wait_for_a_human(self, seen: int) -> None:
-        while self.generation == seen:
+        while self.generation == seen and self._reviewer_error is None:
             change = self.change
             due = await self._next_expiry()
             try:
@@ -503,6 +503,7 @@ class Driver:
         if self.ended is not None:
             return
         if self.cancelled:
+            await self.runner.stop()
             await self._end(Finished("aborted"))
             return
         await self._keep_for_later()
@@ -512,6 +513,7 @@ class Driver:
 
     async def _keep_for_later(self) -> None:
         """Leave it so that anybody can go on."""
+        self.runner.leave()
         await self.keep()
         await self.write("release", self.run.id, self.token, "suspended")
         if self.screen is not None:

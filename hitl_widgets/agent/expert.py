@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import surface
@@ -12,8 +12,10 @@ from ..errors import HitlError, LeaseLost, NotPermitted, SnapshotNotFound
 from ..request import Request
 from . import models
 from .asking import in_place
+from .mcp import with_later
 from .proposals import Circumstances
 from .snapshot import Frame
+from .tools import Entry
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -48,14 +50,14 @@ class Expert:
         entry = asker.entries.get(request.tool_name) if asker else None
         if asker is None or entry is None:
             return
-        judged = await (await self._circumstances(request)).judge(entry, args)
+        judged = await (await self._circumstances(request, asker.entries)).judge(entry, args)
         if judged.permission == "deny":
             raise NotPermitted(
                 f"{request.tool_name} may not be called with the edited arguments: the policy "
                 "denies it. The request is still pending."
             )
 
-    async def _circumstances(self, request: Request) -> Circumstances:
+    async def _circumstances(self, request: Request, entries: Mapping[str, Entry]) -> Circumstances:
         desk = self.agent.desk
         root = Frame.load(await desk.read(desk.store.frame, request.run_id))
         calls = await desk.read(desk.store.calls, request.run_id)
@@ -63,7 +65,7 @@ class Expert:
         frame = root if key == root.key else Frame.load(await desk.read(desk.store.frame, key))
         local = self.agent.local_of(request.run_id, root)
         return Circumstances(
-            policy=frame.policy,
+            policy=with_later(frame.policy, entries),
             agent_path=frame.agent_path,
             request_context=root.options.get("request_context"),
             workspace=local.workspace,

@@ -13,6 +13,7 @@ from ..policy import FUNCTION, Predicate
 from ..request import Call, Request
 from . import budget, delegation, models, output, telling
 from .calls import CallRun, in_threads, unsaved
+from .mcp import with_later
 from .proposals import Circumstances, Proposal, judge_turn
 from .results import FinishReason
 from .snapshot import Frame
@@ -85,7 +86,7 @@ class FrameRun:
     def circumstances(self) -> Circumstances:
         """What policies are told."""
         return Circumstances(
-            policy=self.state.policy,
+            policy=with_later(self.state.policy, self.entries),
             agent_path=self.state.agent_path,
             request_context=self.driver.root.options.get("request_context"),
             workspace=self.driver.local.workspace,
@@ -112,7 +113,7 @@ class FrameRun:
     def leave(self) -> None:
         """The driver goes; bodies that wait in place stay parked for the next one here."""
         for call_id, (task, run) in list(self.running.items()):
-            if run is not None and run.waiting and isinstance(task, asyncio.Task):
+            if run is not None and run.asking and isinstance(task, asyncio.Task):
                 parked[(id(self.driver.desk.store), call_id)] = (task, run)
                 del self.running[call_id]
         for runner in self.nested.values():
@@ -214,6 +215,7 @@ class FrameRun:
         return finished
 
     async def _ask_model(self) -> models.Reply:
+        await self.agent.prepare()
         specs = [*self.agent.specs, *([self.output.spec] if self.output else [])]
         reply: models.Reply | None = None
         async for piece in models.ask(self.agent.model, self.state.messages, specs):

@@ -287,6 +287,8 @@ class Entry:
     tool: Tool
     rule: ToolRule
     evaluator: Evaluator | None = None
+    later: bool = False
+    """Its server may have added it after a run began: that run asks for it."""
 
     @property
     def predicate(self) -> Predicate | None:
@@ -312,11 +314,12 @@ def entries(tools: Iterable[Any]) -> dict[str, Entry]:
         for each in made:
             if each.id in found:
                 raise AgentDefinitionError(f"Two tools are called {each.id!r}: give one an id=….")
-            found[each.id] = _entry(each, group.configs.get(each.id, group.policy))
+            found[each.id] = entry_of(each, group.configs.get(each.id, group.policy))
     return found
 
 
-def _entry(each: Tool, policy: Config) -> Entry:
+def entry_of(each: Tool, policy: Config) -> Entry:
+    """A tool under a policy."""
     if isinstance(policy, Auto):
         toolset, evaluator, enabled = "auto", policy.evaluator, True
     elif policy is disabled:
