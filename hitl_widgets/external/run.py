@@ -1,28 +1,19 @@
-"""Another framework's agent at the desk: its questions become requests like any other.
-
-An adapter translates: it knows when its framework asks and how it wants to be answered. What
-happens in between is here, once for all frameworks: opening, showing, waiting, the one claim,
-what was done, interrupts, and nobody being there.
-
-A run that can be gone on with after a restart keeps a *frame*, the adapter's own JSON. One that
-lives only in this process (an asyncio run parked in place) has none: its requests are withdrawn
-when the process dies (R14).
-"""
+"""One run of another framework's agent: opening, showing, waiting, the one claim, the end."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from . import deciders, surface
-from .desk import Desk, desk_of
-from .errors import (
+from .. import deciders, surface
+from ..desk import Desk, desk_of
+from ..errors import (
     AlreadyDecided,
     Declined,
     Expired,
@@ -34,97 +25,33 @@ from .errors import (
     ToolChanged,
     Withdrawn,
 )
-from .events import chunk
-from .fingerprint import Fingerprint, digest, fingerprint, mask
-from .request import (
+from ..events import chunk
+from ..fingerprint import Fingerprint, digest, fingerprint
+from ..request import (
     Call,
-    Effect,
-    Evaluation,
-    Kind,
-    Receipt,
     Request,
     Run,
     RunState,
-    Verdict,
     new_id,
-    to_doc,
     utc,
 )
-from .schema import shape_of
-from .store import open_store
-from .store.base import NewCall
-
-NO_RETRY = "Do not make the same call again; go on without it or ask what to do."
-DECLINED = "A human declined this call to {0}; it did not run.{1} " + NO_RETRY
-EXPIRED = "Nobody approved this call to {0} in time; it did not run."
-BLOCKED = "Tool call blocked: approval did not match {0} arguments."
-
-Check = Callable[[dict[str, Any]], dict[str, Any]]
-
-MAX_DECLINES = 3
-"""So often may the same call be declined in a run before the run is ended (R11)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ask:
-    """One thing that a framework wants decided.
-
-    Attributes
-    ----------
-    args
-        As the framework validated them, as JSON; secrets in clear.
-    provider_id
-        The framework's own id of the tool call.
-    allowed
-        What the framework can be told.
-    parked
-        Asked by a coroutine that waits in place: withdrawn when its process dies, even if the
-        run around it lives on.
-    check
-        Validates edited arguments as the framework would; the arguments as they would run.
-        Raises `InvalidAnswer`. None: the input schema judges.
-    """
-
-    name: str
-    args: dict[str, Any]
-    agent_path: tuple[str, ...]
-    provider_id: str | None = None
-    kind: Kind = "approval"
-    allowed: tuple[Verdict, ...] = ("approve", "decline")
-    effect: Effect = "unknown"
-    message: str | None = None
-    payload: Any = None
-    input_schema: dict[str, Any] | None = None
-    resume_schema: dict[str, Any] | None = None
-    secrets: tuple[str, ...] = ()
-    parked: bool = False
-    check: Check | None = None
-
-
-class Checks:
-    """The desk's expert on other frameworks' calls: their own validators, while they run here."""
-
-    def __init__(self) -> None:
-        self.by_call: dict[str, Check] = {}
-
-    def check_args(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
-        """See `desk.Expert`."""
-        check = self.by_call.get(request.tool_call_id)
-        return None if check is None else check(args)
-
-    def check_answer(self, request: Request, data: Any) -> tuple[Any] | None:
-        """See `desk.Expert`: the stored schema judges."""
-        del request, data
-        return None
-
-    async def permit_edit(self, request: Request, args: dict[str, Any]) -> None:
-        """See `desk.Expert`: whether an edit is allowed at all, the framework said at asking."""
-
-    def resume(self, run_id: str) -> None:
-        """See `desk.Expert`: nobody can go on with it but its caller, by running it again."""
-
-
-CHECKS = Checks()
+from ..store import open_store
+from ..store.base import NewCall
+from .asking import (
+    BLOCKED,
+    CHECKS,
+    DECLINED,
+    EXPIRED,
+    MAX_DECLINES,
+    Ask,
+    Check,
+    bound_to,
+    names_of,
+    new_call,
+    plain,
+    receipt_of,
+    words_of,
+)
 
 
 class External:
@@ -216,7 +143,7 @@ class External:
             resumable=self.resumable,
             owner=self.store.owner,
             token=self.token,
-            origin={**origin, "prompt": _words(self.prompt)},
+            origin={**origin, "prompt": words_of(self.prompt)},
         )
         if self.key is not None:
             await self.desk.write(self.store.sweep)
@@ -244,7 +171,7 @@ class External:
         waiting = await self.desk.read(self.store.requests, run_id=stored.id, states=states)
         if waiting:
             raise RunSuspended(
-                f"{self.title} waits for a human under {self.key!r}: {_names(waiting)}, asked by "
+                f"{self.title} waits for a human under {self.key!r}: {names_of(waiting)}, asked by "
                 f"{stored.origin.get('prompt')!r}. {mine.origin['prompt']!r} would drop that. "
                 "Decide it (hitl.inbox()) and run the earlier prompt again, or use another key or "
                 "thread.",
@@ -316,8 +243,7 @@ class External:
         ids.
         """
         turn = new_id("turn")
-        now = utc(time.time())
-        made = [await self._new(one, turn, i, now) for i, one in enumerate(asks)]
+        made = [await self._new(one, turn, i) for i, one in enumerate(asks)]
         ids = [new.call.id for new in made]
         frame = frame(ids) if callable(frame) else frame
         for one, call_id in zip(asks, ids, strict=True):
@@ -354,67 +280,21 @@ class External:
         for request in (await self._latest(call_ids)).values():
             self._show(request)
 
-    async def _new(self, one: Ask, turn: str, index: int, now: Any) -> NewCall:
-        call_id = new_id("c")
-        secrets = one.secrets
-        if one.input_schema is not None:
-            secrets = (*secrets, *shape_of(one.input_schema).secrets_in(one.args))
-        identity = self._identity(one, secrets)
+    async def _new(self, one: Ask, turn: str, index: int) -> NewCall:
+        secrets = one.all_secrets()
+        bound = bound_to(one.kind, one.message, one.payload, one.resume_schema)
+        identity = self._fingerprint(one.name, one.args, secrets, bound)
         before = await self.desk.read(
             self.store.requests, run_id=self.id, fingerprint=identity.text, states=("declined",)
         )
-        schema = one.input_schema
-        request = Request(
-            id=new_id("r"),
-            run_id=self.id,
-            tool_call_id=call_id,
-            ordinal=0,
-            kind=one.kind,
-            tool_name=one.name,
-            args=mask(one.args, secrets),
-            fingerprint=identity.text,
-            digests=identity.digests,
-            state="pending",
-            agent_id=self.agent_id,
-            agent_path=one.agent_path,
-            created_at=now,
-            effect=one.effect,
-            thread_id=self.thread_id,
-            allowed=one.allowed,
-            evaluation=Evaluation(type="tool"),
-            message=one.message,
-            suspend_payload=one.payload,
-            resume_schema=one.resume_schema,
-            input_schema=schema,
-            secrets=tuple(secrets),
-            scope={"schema_digest": None if schema is None else digest(schema), "how": "external"},
-            origin=self.shown.origin() if self.shown is not None else {},
-            turn=turn,
-            declined_before=len(before),
-            resumable=self.resumable and not one.parked,
-        )
-        call = Call(
-            id=call_id,
-            run_id=self.id,
-            tool_name=one.name,
-            args=one.args,
-            state="waiting",
-            frame=self.id,
+        return new_call(
+            cast("Run", self.run),
+            replace(one, secrets=secrets),
+            identity,
             turn=turn,
             index=index,
-            provider_id=one.provider_id,
-            permission="ask",
-            evaluation=request.evaluation,
-        )
-        named = {n: getattr(request, n) for n in ("tool_name", "kind", "fingerprint", "agent_id")}
-        return NewCall(call, {**to_doc(request), **named}, request)
-
-    def _identity(self, one: Ask, secrets: Sequence[str]) -> Fingerprint:
-        return self._fingerprint(
-            one.name,
-            one.args,
-            secrets,
-            bound_to(one.kind, one.message, one.payload, one.resume_schema),
+            declined_before=len(before),
+            origin=self.shown.origin() if self.shown is not None else {},
         )
 
     def _fingerprint(
@@ -482,7 +362,7 @@ class External:
         unknown = [r for r in over.values() if r.state == "outcome_unknown"]
         if unknown:
             raise OutcomeUnknown(
-                f"{_names(unknown)}: approved and started, and nobody knows how it ended. Look, "
+                f"{names_of(unknown)}: approved and started, and nobody knows how it ended. Look, "
                 "then: await hitl.settle(request, 'happened' | 'run_again' | 'give_up'), and run "
                 "this again."
             )
@@ -506,14 +386,14 @@ class External:
             first = waiting[0]
             where = self.store.location
             raise RunSuspended(
-                f"{self.title} waits for a human: {_names(waiting)}. Nobody can be asked here. "
+                f"{self.title} waits for a human: {names_of(waiting)}. Nobody can be asked here. "
                 f"Decide with: hitl-widgets inbox approve {first.id} --store {where}, or in a "
                 "notebook with hitl.inbox(); then run this again.",
                 waiting,
             )
         how = "" if self.resumable else "Give key=… (or a thread and a durable checkpointer), "
         raise NoReviewer(
-            f"{self.title} needs a human for {_names(waiting)}, and nobody can be asked here: it "
+            f"{self.title} needs a human for {names_of(waiting)}, and nobody can be asked here: it "
             f"was withdrawn and nothing ran. {how or 'Set '}a reviewer (hitl.reviewer, "
             "HITL_REVIEWER), or run it where a person can be asked."
         )
@@ -697,50 +577,3 @@ class External:
 
 _parked: dict[tuple[int, str], str] = {}
 """Leases of runs that only this process can go on with while nobody waits for them."""
-
-
-def bound_to(
-    kind: Kind, message: str | None, payload: Any, resume_schema: Any
-) -> dict[str, Any] | None:
-    """What the fingerprint of a question holds beside its arguments."""
-    if kind == "approval":
-        return None
-    return {"message": message, "payload": digest(payload), "resume_schema": digest(resume_schema)}
-
-
-def plain(value: Any) -> Any:
-    """Any value as JSON, for the record."""
-    return to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
-
-
-def notes_for_model(request: Request) -> dict[str, Any]:
-    """What the model must be told with the result of an approved call (R10)."""
-    decision = request.decision or {}
-    notes: dict[str, Any] = {}
-    if decision.get("args") is not None:
-        notes["human_changed_arguments"] = {"from": request.args, "to": decision["args"]}
-    if decision.get("note"):
-        notes["note_from_human"] = decision["note"]
-    return notes
-
-
-def receipt_of(request: Request) -> Receipt | None:
-    """The receipt of a decided request."""
-    if request.decided_at is None:
-        return None
-    return Receipt(
-        request_id=request.id,
-        state=request.state,
-        reviewer=request.reviewer or "",
-        identity_source=request.identity_source or "",
-        via=request.via or "",
-        decided_at=request.decided_at,
-    )
-
-
-def _names(requests: Sequence[Request]) -> str:
-    return ", ".join(f"{r.tool_name} ({r.id})" for r in requests)
-
-
-def _words(prompt: Any) -> str:
-    return (prompt if isinstance(prompt, str) else repr(prompt))[:200]
