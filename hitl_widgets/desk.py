@@ -284,6 +284,10 @@ class Desk:
             **extra,
         )
 
+    async def look_up(self, request_id: str) -> Request:
+        """The request as it is now."""
+        return await self.read(self.store.request, request_id)
+
     async def check_edit(
         self, request: Request | str, edited: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, str]]:

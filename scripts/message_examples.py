@@ -8,7 +8,9 @@ from typing import Any
 
 from hitl_widgets.fingerprint import fingerprint, mask
 from hitl_widgets.request import Evaluation, Request
-from hitl_widgets.screen.views import request_view
+from hitl_widgets.schema import Form, shape_of
+from hitl_widgets.screen.formdata import document
+from hitl_widgets.screen.views import json_text, request_view, secret_digests
 
 AT = datetime(2026, 3, 4, 11, 4, 2, 800_000, tzinfo=UTC)
 _KEY = b"k" * 32
@@ -31,6 +33,7 @@ def request(tool: str, args: dict[str, Any], **more: Any) -> Request:
         "effect": "write",
         "allowed": ("approve", "decline", "respond"),
         "evaluation": Evaluation(type="tool"),
+        "scope": {"how": "gate"},
         **more,
     }
     return Request(
@@ -67,6 +70,19 @@ DELETE = request(
     agent_path=("supervisor", "data-agent"),
     effect="destructive",
     secrets=("/token",),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "table": {"type": "string"},
+            "where": {
+                "type": "object",
+                "properties": {"status": {"type": "string"}, "older_than": {"type": "integer"}},
+            },
+            "token": {"type": "string"},
+        },
+        "required": ["id", "table", "where", "token"],
+    },
 )
 REFUND = request(
     "issue_refund",
@@ -120,6 +136,45 @@ HOSTILE = request(
         type="auto", evaluated_permission={"type": "ask", "reason_code": "exfiltration_risk"}
     ),
 )
+FRAME = request(
+    "upload",
+    {
+        "frame": {
+            "$described": "table",
+            "type": "pandas.DataFrame",
+            "shape": [10_000, 3],
+            "columns": {"order": "object", "amount": "float64", "paid": "bool"},
+            "rows": [[f"A-10{n:02}", n * 12.5, n % 2 == 0] for n in range(20)],
+            "sha256": "3f" * 32,
+        },
+        "weights": {
+            "$described": "array",
+            "type": "numpy.ndarray",
+            "dtype": "float32",
+            "shape": [64, 64],
+            "first": [n / 8 for n in range(20)],
+            "sha256": "c4" * 32,
+        },
+        "report": {
+            "$described": "file",
+            "path": "out/report.pdf",
+            "bytes": 81_344,
+            "sha256": "9a" * 32,
+        },
+    },
+    id="req_frame",
+    agent_id="upload",
+    agent_path=(),
+    effect="costly",
+    scope={"how": "verb", "portable": False},
+)
+VOTED = replace(
+    DELETE,
+    id="req_voted",
+    quorum=2,
+    votes=({"reviewer": "user-04"},),
+    reviewers=("user-04", "user-17"),
+)
 ASK = request(
     "get_weather",
     {},
@@ -140,6 +195,8 @@ FIXTURES: dict[str, Any] = {
     "approval": request_view(DELETE),
     "compare": request_view(REFUND, compare=[("last", REFUND_BEFORE)]),
     "confirm": request_view(CONFIRM),
+    "described": request_view(FRAME),
+    "voted": request_view(VOTED),
     "hostile": request_view(HOSTILE),
     "input": request_view(ASK),
     "approved": request_view(decided(DELETE, "done", "approve")),
@@ -154,6 +211,7 @@ FIXTURES: dict[str, Any] = {
                 "where": {"status": "stale", "older_than": 90},
                 "token": "••••",
             },
+            edited={"fingerprint": f"hf1:{'b' * 52}", "digests": DELETE.digests},
         )
     ),
     "declined": request_view(decided(DELETE, "declined", "decline", reason="use staging")),
@@ -199,6 +257,41 @@ FIXTURES: dict[str, Any] = {
             "visible_ms": 1200,
         },
         {"type": "settle", "id": "m9", "request_id": "req_example", "how": "run_again"},
+        {
+            "type": "prepare",
+            "id": "m10",
+            "request_id": "req_example",
+            "locale": "en",
+            "draft": {"kind": "open-edit"},
+        },
+        {
+            "type": "prepare",
+            "id": "m11",
+            "request_id": "req_example",
+            "locale": "en",
+            "draft": {"kind": "edit", "data": {"id": "abc-124"}},
+        },
+        {
+            "type": "prepare",
+            "id": "m12",
+            "request_id": "req_example",
+            "locale": "en",
+            "draft": {
+                "kind": "always",
+                "covers": "fixed",
+                "fixed": ["table"],
+                "reach": "until",
+                "until": "2026-03-05T11:04:00.000Z",
+            },
+        },
+        {
+            "type": "decide",
+            "id": "m13",
+            "request_id": "req_example",
+            "fingerprint": DELETE.fingerprint,
+            "decision": {"verdict": "approve", "prepared": "p_example"},
+            "visible_ms": 1200,
+        },
         {"type": "focus", "id": "m7", "inside": True},
     ],
     "kernel-messages": [
@@ -222,6 +315,24 @@ FIXTURES: dict[str, Any] = {
             "code": "AlreadyDecided",
             "words": "user-04 declined it in the inbox at 11:06:40 UTC.",
             "errors": [],
+        },
+        {
+            "type": "ack",
+            "id": "m3",
+            "session": "s1",
+            "form": document(
+                Form(shape_of(DELETE.input_schema or {}), DELETE.args, secrets=DELETE.secrets)
+            ).model_dump(mode="json"),
+        },
+        {
+            "type": "ack",
+            "id": "m3",
+            "session": "s1",
+            "prepared": {
+                "key": "p_example",
+                "args": json_text({**DELETE.args, "table": "orders_staging"}),
+                "secrets": secret_digests(DELETE),
+            },
         },
     ],
 }

@@ -72,10 +72,10 @@ class ApprovalCard(HubWidget):
     async def _handle(self, message: Any) -> Ack:
         if not isinstance(message, deskport.Act):
             return await super()._handle(message)
-        receipt = await deskport.act(self._desk, message, via="card")
+        told, receipt = await deskport.answer(self._desk, message, via="card")
         if receipt is not None and self._on_decide is not None:
             self._on_decide(receipt)
-        return deskport.ack(message.id, receipt)
+        return told
 
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""

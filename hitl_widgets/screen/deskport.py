@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from ..request import Answer, Approve, Decision, Decline, Receipt, Request, Respond, Reviewer
-from . import formdata
+from ..standing import Rule
+from . import formdata, prepare
 from .hub import SESSION
 from .messages import (
     Ack,
@@ -16,6 +18,7 @@ from .messages import (
     DecideAll,
     DecisionDoc,
     DeclineDoc,
+    Prepare,
     ReceiptDoc,
     RespondDoc,
     Settle,
@@ -34,8 +37,19 @@ class DeskPort(Protocol):
         *,
         fingerprint: str | None = None,
         via: str = "api",
+        always: Rule | None = None,
     ) -> Receipt:
-        """Record a decision, once."""
+        """Record a decision, once, and the standing grant that goes with it."""
+        ...
+
+    async def look_up(self, request_id: str, /) -> Request:
+        """The request as it is now."""
+        ...
+
+    async def check_edit(
+        self, request: Request | str, edited: Mapping[str, Any], /
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """What an edit would run (secrets masked), and its digests; nothing is decided."""
         ...
 
     async def decide_all(
@@ -73,20 +87,32 @@ def desk_of(store: Any) -> DeskPort:
     return desk.desk_of(store)
 
 
-Act = Decide | DecideAll | Settle
+Act = Decide | DecideAll | Prepare | Settle
 
 
-async def act(desk: DeskPort, message: Act, *, via: str) -> Receipt | None:
+async def answer(desk: DeskPort, message: Act, *, via: str) -> tuple[Ack, Receipt | None]:
+    """Do what a person did; the page's answer, and the receipt of a single decision."""
+    if isinstance(message, Prepare):
+        form, prepared = await prepare.prepare(desk, message)
+        return Ack(type="ack", id=message.id, session=SESSION, form=form, prepared=prepared), None
+    receipt = await _act(desk, message, via)
+    told = None if receipt is None else receipt_doc(receipt)
+    return Ack(type="ack", id=message.id, session=SESSION, receipt=told), receipt
+
+
+async def _act(desk: DeskPort, message: Decide | DecideAll | Settle, via: str) -> Receipt | None:
     """Bring what a person did to the desk; the receipt of a single decision."""
     match message:
         case Decide(decision=AnswerDoc(edited=bool())):
             return await _answer(desk, message, via)
         case Decide():
+            decision, always = _meant(message)
             return await desk.decide(
                 message.request_id,
-                decision_of(message.decision),
+                decision,
                 fingerprint=message.fingerprint,
                 via=via,
+                always=always,
             )
         case DecideAll():
             decision = decision_of(message.decision)
@@ -115,17 +141,21 @@ async def _answer(desk: DeskPort, message: Decide, via: str) -> Receipt:
         )
 
 
-def ack(id_: str, receipt: Receipt | None) -> Ack:
-    """The page's answer to what counted."""
-    told = None if receipt is None else receipt_doc(receipt)
-    return Ack(type="ack", id=id_, session=SESSION, receipt=told)
+def _meant(message: Decide) -> tuple[Decision, Rule | None]:
+    """The decision, and what was prepared on the card if that is approved."""
+    match message.decision:
+        case ApproveDoc(prepared=str(key), note=note):
+            approval, rule = prepare.prepared(message.request_id, key)
+            return replace(approval, note=note), rule
+        case doc:
+            return decision_of(doc), None
 
 
 def decision_of(doc: DecisionDoc) -> Decision:
     """The page's decision in the desk's words."""
     match doc:
-        case ApproveDoc(args=args, note=note):
-            return Approve(args=args, note=note)
+        case ApproveDoc(note=note):
+            return Approve(note=note)
         case DeclineDoc(reason=reason, stop=stop):
             return Decline(reason=reason, stop=stop)
         case AnswerDoc(data=data):

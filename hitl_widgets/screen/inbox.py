@@ -65,8 +65,8 @@ class Inbox(HubWidget):
 
     async def _handle(self, message: Any) -> Ack:
         if isinstance(message, deskport.Act):
-            receipt = await deskport.act(self._desk, message, via="inbox")
-            return deskport.ack(message.id, receipt)
+            told, _ = await deskport.answer(self._desk, message, via="inbox")
+            return told
         return await super()._handle(message)
 
     def record(self) -> dict[str, str]:

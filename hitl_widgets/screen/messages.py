@@ -47,11 +47,13 @@ class Ping(_Doc):
 
 
 class ApproveDoc(_Doc):
-    """Yes, as shown or with edited arguments."""
+    """Yes: to what the card shows, or to what was prepared on it and shown there."""
 
     verdict: Literal["approve"]
-    args: dict[str, Any] | None = None
     note: str | None = None
+    prepared: str | None = Field(
+        default=None, description="Key of a `Prepared`: an edit, or a standing grant, as shown."
+    )
 
 
 class DeclineDoc(_Doc):
@@ -114,6 +116,43 @@ class DecideAll(_Doc):
     visible_ms: int = Field(ge=0)
 
 
+class OpenEdit(_Doc):
+    """A person wants to edit the arguments."""
+
+    kind: Literal["open-edit"]
+
+
+class EditDraft(_Doc):
+    """What stands in the form of the arguments."""
+
+    kind: Literal["edit"]
+    data: Any
+
+
+class GrantDraft(_Doc):
+    """A standing grant as a person has chosen it so far."""
+
+    kind: Literal["always"]
+    covers: Literal["exact", "fixed", "tool"]
+    fixed: list[str] = Field(default_factory=list[str])
+    reach: Literal["run", "thread", "until"]
+    until: str | None = Field(default=None, description="ISO 8601 with zone.")
+
+
+class Prepare(_Doc):
+    """A person works on an approval that is more than a yes: check it and show what it means.
+
+    Nothing is decided by it. The kernel keeps what it checked, so that what is approved in the end
+    is what was shown, not what a page sends.
+    """
+
+    type: Literal["prepare"]
+    id: str
+    request_id: str
+    locale: str = Field(description="The language in which the page shows words.")
+    draft: OpenEdit | EditDraft | GrantDraft = Field(discriminator="kind")
+
+
 class Settle(_Doc):
     """A person says how a call ended whose outcome nobody knows."""
 
@@ -139,7 +178,7 @@ class Focus(_Doc):
     inside: bool
 
 
-AnyPageMessage = Hello | Ping | Decide | DecideAll | Settle | Cancel | Focus
+AnyPageMessage = Hello | Ping | Decide | DecideAll | Prepare | Settle | Cancel | Focus
 PageMessage = Annotated[AnyPageMessage, Field(discriminator="type")]
 
 # -- kernel → page -------------------------------------------------------------------------------
@@ -157,6 +196,31 @@ class ReceiptDoc(_Doc):
     quorum: int
 
 
+class UnshownDoc(_Doc):
+    """A part of an initial value that no control can show."""
+
+    path: list[str | int]
+    text: str
+
+
+class FormDoc(_Doc):
+    """What a form is drawn from, see `schema.Form`."""
+
+    layout: str = Field(description="JSON text of the prepared schema.")
+    data: str | None = Field(description="JSON text of what stands in the controls.")
+    unshown: list[UnshownDoc]
+    consent: bool = Field(description="The answer is consent: a press must be meant.")
+
+
+class Prepared(_Doc):
+    """An approval that was checked and can be given: an edit, or a standing grant in words."""
+
+    key: str
+    args: str | None = Field(default=None, description="JSON text of the edited arguments.")
+    secrets: dict[str, str] = Field(default_factory=dict[str, str])
+    words: str | None = Field(default=None, description="The grant's exact rule.")
+
+
 class Ack(_Doc):
     """Done; `session` is another one after a kernel restart."""
 
@@ -164,6 +228,8 @@ class Ack(_Doc):
     id: str
     session: str
     receipt: ReceiptDoc | None = None
+    form: FormDoc | None = None
+    prepared: Prepared | None = None
 
 
 class FieldError(_Doc):
@@ -215,6 +281,8 @@ class Decided(_Doc):
     reason: str | None = None
     stop: bool = False
     edited: str | None = Field(default=None, description="JSON text of the arguments that ran.")
+    edited_secrets: dict[str, str] = Field(default_factory=dict[str, str])
+    edited_fingerprint: str | None = None
 
 
 class Compared(_Doc):
@@ -226,22 +294,6 @@ class Compared(_Doc):
     secrets: dict[str, str]
     strip: list[Cell]
     fingerprint: str
-
-
-class UnshownDoc(_Doc):
-    """A part of an initial value that no control can show."""
-
-    path: list[str | int]
-    text: str
-
-
-class FormDoc(_Doc):
-    """What a form is drawn from, see `schema.Form`."""
-
-    layout: str = Field(description="JSON text of the prepared schema.")
-    data: str | None = Field(description="JSON text of what stands in the controls.")
-    unshown: list[UnshownDoc]
-    consent: bool = Field(description="The answer is consent: a press must be meant.")
 
 
 class RequestView(_Doc):
@@ -278,6 +330,15 @@ class RequestView(_Doc):
     decided: Decided | None
     compare: list[Compared]
     form: FormDoc | None = None
+    described: bool = Field(
+        default=False, description="Some arguments are descriptions of tables, arrays or files."
+    )
+    editable: bool = Field(default=False, description="Its arguments can be edited.")
+    always: list[Literal["run", "thread", "until"]] = Field(
+        default_factory=list[Literal["run", "thread", "until"]],
+        description="How far a standing grant could reach; empty: none can be given.",
+    )
+    reviewers: list[str] | None = None
 
 
 class TextItem(_Doc):
@@ -302,6 +363,17 @@ class CallItem(_Doc):
     seconds: float | None = None
     progress: float | None = None
     note: str | None = None
+    granted: str | None = Field(
+        default=None, description="Words of the standing grant that let it run."
+    )
+
+
+class Times(_Doc):
+    """Seconds of a run: each is counted once, for tools before people before the model."""
+
+    model: float
+    tools: float
+    human: float
 
 
 class RunView(_Doc):
@@ -318,6 +390,7 @@ class RunView(_Doc):
     paused: bool
     seconds: float | None
     finish_reason: str | None
+    times: Times | None = None
 
 
 class InboxView(_Doc):

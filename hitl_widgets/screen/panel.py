@@ -15,7 +15,7 @@ from . import deskport
 from .card import subscribe
 from .compare import comparable
 from .hub import HubWidget, locale
-from .messages import Ack, Cancel, Decide, DecideAll, Focus, RunView, Settle
+from .messages import Ack, Cancel, Decide, DecideAll, Focus, Prepare, RunView, Settle
 from .record import RunRecord, record
 from .timeline import Timeline
 from .views import request_view
@@ -165,14 +165,15 @@ class RunPanel(HubWidget):
             paused=self._paused,
             seconds=round(time.monotonic() - self._began, 1) if over else None,
             finish_reason=self._timeline.finish_reason,
+            times=self._timeline.times() if over else None,
         )
         return view.model_dump(mode="json")
 
     async def _handle(self, message: Any) -> Ack:
         match message:
-            case Decide() | DecideAll() | Settle():
-                receipt = await deskport.act(self._desk, message, via="card")
-                return deskport.ack(message.id, receipt)
+            case Decide() | DecideAll() | Prepare() | Settle():
+                told, _ = await deskport.answer(self._desk, message, via="card")
+                return told
             case Cancel() if self._cancel is not None:
                 self._cancel()
             case Focus(inside=inside):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..events import Chunk
 from ..request import Request
-from .messages import CallItem, CallStatus, TextItem
+from .messages import CallItem, CallStatus, TextItem, Times
 
 _ENDS: dict[str, CallStatus] = {
     "tool-result": "done",
@@ -32,9 +33,18 @@ _STATES: dict[str, CallStatus] = {
 
 
 class Timeline:
-    """What happened so far. Not thread-safe: its owner sees to that."""
+    """What happened so far. Not thread-safe: its owner sees to that.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    clock
+        Seconds, from any moment on.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked = clock()
+        self._spent = {"model": 0.0, "tools": 0.0, "human": 0.0}
         self.items: list[TextItem | CallItem] = []
         self.finish_reason: str | None = None
         self._calls: dict[str, int] = {}
@@ -42,6 +52,7 @@ class Timeline:
 
     def add(self, chunk: Chunk) -> bool:
         """Take in a chunk; whether anything changed."""
+        self._pass_time()
         p = chunk.payload
         match chunk.type:
             case "text-delta":
@@ -51,6 +62,7 @@ class Timeline:
             case "tool-call":
                 allowed = getattr(p, "evaluated_permission", None) == "allow"
                 self._call(chunk, "running" if allowed else "waiting")
+                self._change(p.tool_call_id, granted=_granted(p))
             case "tool-call-approval" | "tool-call-suspended":
                 self._call(chunk, "waiting")
             case "tool-progress":
@@ -68,10 +80,24 @@ class Timeline:
         status = _STATES.get(request.state)
         if status is None:
             return
+        self._pass_time()
         if request.tool_call_id not in self._calls:
             self._put(request.tool_call_id, request.tool_name, list(request.agent_path), status)
         else:
             self._change(request.tool_call_id, status=status)
+
+    def times(self) -> Times:
+        """Where the seconds went, each counted once."""
+        self._pass_time()
+        return Times(**{name: round(seconds, 1) for name, seconds in self._spent.items()})
+
+    def _pass_time(self) -> None:
+        """Count the time since the last look for whatever was going on."""
+        now = self._clock()
+        statuses = {item.status for item in self.items if isinstance(item, CallItem)}
+        doing = "tools" if "running" in statuses else "human" if "waiting" in statuses else "model"
+        self._spent[doing] += now - self._looked
+        self._looked = now
 
     @property
     def text(self) -> str:
@@ -99,7 +125,7 @@ class Timeline:
 
     def _put(self, id_: str, tool: str, agent_path: list[str], status: CallStatus) -> None:
         self._calls[id_] = len(self.items)
-        self._started[id_] = time.monotonic()
+        self._started[id_] = self._clock()
         item = CallItem(kind="call", id=id_, tool=tool, status=status, agent_path=agent_path)
         self.items.append(item)
 
@@ -113,7 +139,7 @@ class Timeline:
 
     def _end(self, payload: Any, status: CallStatus) -> None:
         began = self._started.get(payload.tool_call_id)
-        seconds = None if began is None else round(time.monotonic() - began, 1)
+        seconds = None if began is None else round(self._clock() - began, 1)
         self._change(payload.tool_call_id, status=status, seconds=seconds, progress=None)
 
     def _change(self, id_: str, **update: Any) -> None:
@@ -121,9 +147,15 @@ class Timeline:
         if at is None:
             return
         if update.get("status") == "running" and self._was_waiting(at):
-            self._started[id_] = time.monotonic()  # a person's time is not the tool's
+            self._started[id_] = self._clock()  # a person's time is not the tool's
         self.items[at] = self.items[at].model_copy(update=update)
 
     def _was_waiting(self, at: int) -> bool:
         item = self.items[at]
         return isinstance(item, CallItem) and item.status == "waiting"
+
+
+def _granted(payload: Any) -> str | None:
+    """Words of the standing grant that let a call through (R20)."""
+    evaluation = getattr(payload, "evaluation", None) or {}
+    return str(evaluation.get("words", "")) if evaluation.get("type") == "grant" else None

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..fingerprint import steps
 from ..request import Evaluation, Request
+from ..standing import grantable
 from .formdata import form_doc
 from .messages import Cell, Compared, Decided, RequestView, Why
 
@@ -67,8 +68,24 @@ def request_view(
         decided=decided,
         compare=[_compared(label, other) for label, other in compare],
         form=form_doc(request),
+        described=request.scope.get("portable") is False,
+        editable=is_editable(request),
+        always=[*grantable(request)] if request.state == "pending" else [],
+        reviewers=None if request.reviewers is None else [*request.reviewers],
     )
     return view.model_dump(mode="json")
+
+
+def is_editable(request: Request) -> bool:
+    """Whether a form of its arguments can be opened."""
+    return (
+        request.kind == "approval"
+        and request.state == "pending"
+        and request.scope.get("how", "gate") == "gate"
+        and "approve" in request.allowed
+        and bool(request.args)
+        and request.input_schema is not None
+    )
 
 
 def json_text(value: Any) -> str:
@@ -86,12 +103,15 @@ def iso(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def secret_digests(request: Request) -> dict[str, str]:
-    """JSON Pointer → digest of every secret: they can be compared, never read."""
+def secret_digests(request: Request, digests: Mapping[str, str] | None = None) -> dict[str, str]:
+    """JSON Pointer → digest of every secret: they can be compared, never read.
+
+    `digests` are those of other arguments than the request's own.
+    """
     patterns = [steps(secret) for secret in request.secrets]
     return {
         text(pointer): digest
-        for pointer, digest in request.digests.items()
+        for pointer, digest in (request.digests if digests is None else digests).items()
         if any(_matches(steps(pointer), pattern) for pattern in patterns)
     }
 
@@ -138,6 +158,7 @@ def _decided(request: Request) -> Decided | None:
     if decision is None or at is None:
         return None
     edited = decision.get("args")
+    identity: dict[str, Any] = decision.get("edited") or {}
     return Decided(
         verdict=decision["verdict"],
         reviewer=request.reviewer or "?",
@@ -148,6 +169,8 @@ def _decided(request: Request) -> Decided | None:
         reason=decision.get("reason"),
         stop=bool(decision.get("stop")),
         edited=None if edited is None else json_text(edited),
+        edited_secrets=secret_digests(request, identity.get("digests", {})),
+        edited_fingerprint=identity.get("fingerprint"),
     )
 
 

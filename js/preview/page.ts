@@ -20,6 +20,7 @@ const call = (id: string, tool: string, status: CallItem["status"], more = {}): 
   seconds: null,
   progress: null,
   note: null,
+  granted: null,
   ...more,
 });
 
@@ -42,6 +43,7 @@ const run: RunView = {
   paused: false,
   seconds: null,
   finish_reason: null,
+  times: null,
 };
 
 const silent = () => null;

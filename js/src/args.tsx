@@ -1,6 +1,7 @@
 // The arguments of a call, shown so that nothing is cut or closed without saying so.
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Described, type Description, descriptionOf, textsIn } from "./described";
 import type { Gate } from "./gate";
 import { highlight } from "./highlight";
 import { inline, type Node, step } from "./json";
@@ -21,6 +22,8 @@ const FOLD = 50;
 interface Shown {
   gate: Gate;
   secrets: Record<string, string>;
+  /** Some values are descriptions of tables, arrays or files. */
+  described: boolean;
 }
 
 const ShownContext = createContext<Shown | null>(null);
@@ -31,12 +34,19 @@ function useShown(): Shown {
   return shown;
 }
 
-export function Args({ args, gate, secrets }: Shown & { args: Node }) {
+interface ArgsProps {
+  args: Node;
+  gate: Gate;
+  secrets: Record<string, string>;
+  described?: boolean;
+}
+
+export function Args({ args, gate, secrets, described = false }: ArgsProps) {
   const { say } = useUi();
   const entries: [string, Node][] = args.kind === "object" ? args.entries : [["", args]];
   if (entries.length === 0) return <p class="none">{say("args.none")}</p>;
   return (
-    <ShownContext.Provider value={{ gate, secrets }}>
+    <ShownContext.Provider value={{ gate, secrets, described }}>
       <div class="args">
         <Entries entries={entries} pointer="" label={say("args.root")} typed />
       </div>
@@ -112,9 +122,13 @@ function Row({
   typed: boolean;
 }) {
   const { say } = useUi();
-  const { secrets } = useShown();
+  const { secrets, described } = useShown();
   const secret = pointer in secrets;
-  const type = secret ? "secret" : node.kind;
+  const description = useMemo(
+    () => (described && !secret ? descriptionOf(node) : null),
+    [described, secret, node],
+  );
+  const type = secret ? "secret" : (description?.kind ?? node.kind);
   return (
     <>
       <dt>
@@ -122,11 +136,25 @@ function Row({
       </dt>
       {typed && <dd class="type">{say(`type.${type}`)}</dd>}
       <dd class="value">
-        {secret ? <span>••••</span> : <Value node={node} pointer={pointer} name={name} />}
+        {secret ? (
+          <span>••••</span>
+        ) : description ? (
+          <ScrollBlock id={pointer} label={name} on>
+            <Described described={description} />
+          </ScrollBlock>
+        ) : (
+          <Value node={node} pointer={pointer} name={name} />
+        )}
       </dd>
-      <Flags texts={node.kind === "str" && !secret ? [name, node.value] : [name]} />
+      <Flags texts={[name, ...texts(node, secret, description)]} />
     </>
   );
+}
+
+/** What a row shows as text of its own. */
+function texts(node: Node, secret: boolean, description: Description | null): string[] {
+  if (description) return textsIn(description);
+  return node.kind === "str" && !secret ? [node.value] : [];
 }
 
 /** Lines in words under a value that is not what it seems. */
@@ -293,10 +321,14 @@ interface ScrollProps {
 function ScrollBlock({ id, label, on, children }: ScrollProps) {
   const ref = useRef<HTMLDivElement>(null);
   const { gate } = useShown();
+  const was = useRef({ low: false, right: false });
   const look = () => {
     const block = ref.current;
     if (!block || !on || block.clientHeight === 0) return;
-    if (block.scrollTop + block.clientHeight >= block.scrollHeight - 4) gate.reached(id, "scroll");
+    const seen = was.current;
+    seen.low ||= block.scrollTop + block.clientHeight >= block.scrollHeight - 4;
+    seen.right ||= Math.abs(block.scrollLeft) + block.clientWidth >= block.scrollWidth - 4;
+    if (seen.low && seen.right) gate.reached(id, "scroll");
     else gate.need(id, label, "scroll");
   };
   useLayoutEffect(look);

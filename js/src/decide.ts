@@ -1,6 +1,6 @@
 // From a press to the kernel's answer: one decision at a time, and no state claimed before it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Decided, DecisionDoc, Failure, RequestView } from "./generated/messages";
+import type { Decided, DecisionDoc, Failure, ReceiptDoc, RequestView } from "./generated/messages";
 import { useRedraw, useUi } from "./ui";
 
 export type Sending = "idle" | "sending" | "silent";
@@ -12,7 +12,10 @@ export interface Decider {
   decided: Decided | null;
   /** Somebody else was first. */
   already: boolean;
-  send(decision: DecisionDoc): void;
+  /** A vote from here that counted without deciding: others have to agree. */
+  voted: ReceiptDoc | null;
+  /** `edited`: JSON text of the arguments that are approved in place of those shown first. */
+  send(decision: DecisionDoc, edited?: string | null): void;
 }
 
 export function useDecider(view: RequestView, visibleSince: () => number | null): Decider {
@@ -20,11 +23,12 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
   const [sending, setSending] = useState<Sending>("idle");
   const [failure, setFailure] = useState<Failure | null>(null);
   const [decided, setDecided] = useState<Decided | null>(null);
+  const [voted, setVoted] = useState<ReceiptDoc | null>(null);
   const mine = useRef(false);
   const seenPending = useRef(false);
   if (view.state === "pending") seenPending.current = true;
 
-  const send = (decision: DecisionDoc) => {
+  const send = (decision: DecisionDoc, edited: string | null = null) => {
     setSending("sending");
     setFailure(null);
     const since = visibleSince();
@@ -45,6 +49,7 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
         }
         mine.current = true;
         const receipt = answer.receipt;
+        if (receipt?.state === "pending") setVoted(receipt);
         if (!receipt || receipt.state === "pending") return;
         setDecided({
           verdict: decision.verdict,
@@ -55,7 +60,9 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
           note: ("note" in decision && decision.note) || null,
           reason: ("reason" in decision && decision.reason) || null,
           stop: "stop" in decision && decision.stop === true,
-          edited: null,
+          edited,
+          edited_secrets: {},
+          edited_fingerprint: null,
         });
       });
   };
@@ -66,6 +73,7 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
     failure: lost && view.state !== "pending" ? null : failure,
     decided: view.decided ?? decided,
     already: lost || (view.decided !== null && overtaken),
+    voted,
     send,
   };
 }

@@ -11,16 +11,22 @@ export interface Change {
 
 type Leaves = Map<string, Node>;
 
-/** Every leaf (and empty container) by its pointer. */
-export function leaves(node: Node, pointer = "", out: Leaves = new Map()): Leaves {
-  const children: [string | number, Node][] =
-    node.kind === "object"
+/** Every leaf (and empty container) by its pointer; `whole` says what is not taken apart. */
+export function leaves(
+  node: Node,
+  whole: (node: Node) => boolean = () => false,
+  pointer = "",
+  out: Leaves = new Map(),
+): Leaves {
+  const children: [string | number, Node][] = whole(node)
+    ? []
+    : node.kind === "object"
       ? node.entries
       : node.kind === "list"
         ? node.items.map((item, i): [number, Node] => [i, item])
         : [];
   if (children.length === 0) out.set(pointer, node);
-  for (const [key, child] of children) leaves(child, step(pointer, key), out);
+  for (const [key, child] of children) leaves(child, whole, step(pointer, key), out);
   return out;
 }
 

@@ -36,9 +36,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
         )}
       </div>
       <Why view={view} />
-      {live && view.quorum > 1 && (
-        <p class="why">{say("votes", { n: view.votes.length, all: view.quorum })}</p>
-      )}
+      {live && <Votes view={view} />}
       {live && view.expires_at !== null && (
         <p class="why">
           {say(`expires.${view.on_expire}`, { left: span(Date.parse(view.expires_at) - now, say) })}
@@ -52,6 +50,30 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
         </p>
       )}
     </>
+  );
+}
+
+/** How many have to agree, who did, and who may. */
+function Votes({ view }: { view: RequestView }) {
+  const { say, locale } = useUi();
+  const list = (names: string[]) => new Intl.ListFormat(locale).format(names);
+  if (view.quorum <= 1 && view.reviewers === null) return null;
+  return (
+    <p class="why">
+      {view.quorum > 1 && say("votes", { n: view.votes.length, all: view.quorum })}
+      {view.votes.length > 0 && (
+        <>
+          {" · "}
+          <Revealed text={say("votes.by", { names: list(view.votes) })} />
+        </>
+      )}
+      {view.reviewers !== null && (
+        <>
+          {view.quorum > 1 && " · "}
+          <Revealed text={say("votes.reviewers", { names: list(view.reviewers) })} />
+        </>
+      )}
+    </p>
   );
 }
 

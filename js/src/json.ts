@@ -122,3 +122,12 @@ export function inline(node: Node): string {
       return node.text;
   }
 }
+
+/** JSON where it is JSON, else the text itself. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -110,13 +110,14 @@ interface DialogProps {
   status: preact.ComponentChild;
 }
 
-/** A named box with one text field; Escape and Cancel leave it, the text stays. */
-export function Dialog({ name, field, hint, button, draft, leave, status }: DialogProps) {
-  const { say } = useUi();
-  const [text, setText] = useState(draft.text);
-  const [id] = useState(() => freshElementId("field"));
-  const area = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => area.current?.focus(), []);
+interface BoxProps {
+  name: string;
+  leave: () => void;
+  children: preact.ComponentChildren;
+}
+
+/** A named box in the card's group; Escape leaves it. */
+export function Box({ name, leave, children }: BoxProps) {
   return (
     <div
       class="dialog"
@@ -130,6 +131,20 @@ export function Dialog({ name, field, hint, button, draft, leave, status }: Dial
         leave();
       }}
     >
+      {children}
+    </div>
+  );
+}
+
+/** A box with one text field; Escape and Cancel leave it, the text stays. */
+export function Dialog({ name, field, hint, button, draft, leave, status }: DialogProps) {
+  const { say } = useUi();
+  const [text, setText] = useState(draft.text);
+  const [id] = useState(() => freshElementId("field"));
+  const area = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => area.current?.focus(), []);
+  return (
+    <Box name={name} leave={leave}>
       <label for={id}>{field}</label>
       <textarea
         id={id}
@@ -149,6 +164,6 @@ export function Dialog({ name, field, hint, button, draft, leave, status }: Dial
         </button>
         {status}
       </div>
-    </div>
+    </Box>
   );
 }

@@ -1,7 +1,7 @@
 // One output per run: what it says, what it does, and what waits for a person.
 import { useState } from "preact/hooks";
 import { Card } from "./card";
-import type { CallItem, RequestView, RunView, TextItem } from "./generated/messages";
+import type { CallItem, RequestView, RunView, TextItem, Times } from "./generated/messages";
 import { Siblings } from "./siblings";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
@@ -26,14 +26,11 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
     <section class="panel" aria-label={say("run.name", { agent: run.title })}>
       <PanelHead run={run} />
       {run.paused && <p class="alert">{say("run.paused")}</p>}
-      <ol class="steps" aria-label={say("run.tools")}>
-        {turns(run.items, requests).map((turn) => (
-          <Turn key={turn.key} turn={turn} />
-        ))}
-      </ol>
+      <Steps name={say("run.tools")} turns={turns(run.items, requests)} depth={1} />
       {loose.map((view) => (
         <Card key={view.id} view={view} />
       ))}
+      {run.times !== null && <Chart times={run.times} />}
     </section>
   );
 }
@@ -96,6 +93,73 @@ function turns(items: RunView["items"], requests: RequestView[]): TurnData[] {
   return out;
 }
 
+/** The agent below `depth` that a turn belongs to; undefined: it is this level's own. */
+const below = (turn: TurnData, depth: number): string | undefined =>
+  turn.items[0]?.agent_path[depth];
+
+interface StepsProps {
+  name: string;
+  turns: TurnData[];
+  depth: number;
+}
+
+/** Turns in their order; what a sub-agent does in one go stands inside, under its name. */
+function Steps({ name, turns, depth }: StepsProps) {
+  const { say } = useUi();
+  const groups: TurnData[][] = [];
+  for (const turn of turns) {
+    const agent = below(turn, depth);
+    const last = groups.at(-1);
+    if (agent !== undefined && last?.[0] && below(last[0], depth) === agent) last.push(turn);
+    else groups.push([turn]);
+  }
+  return (
+    <ol class="steps" aria-label={name}>
+      {groups.map((group) => {
+        const [first] = group;
+        const agent = first && below(first, depth);
+        if (!first) return null;
+        if (agent === undefined) return <Turn key={first.key} turn={first} />;
+        const label = say("run.agent", { agent });
+        return (
+          <li key={first.key} class="nested">
+            <p class="state">
+              <Revealed text={label} />
+            </p>
+            <Steps name={label} turns={group} depth={depth + 1} />
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+const PARTS = ["model", "tools", "human"] as const;
+
+/** Where the time went, as a bar and in words. */
+function Chart({ times }: { times: Times }) {
+  const { say, locale } = useUi();
+  const shown = PARTS.filter((part) => times[part] > 0);
+  if (shown.length === 0) return null;
+  return (
+    <figure class="times" aria-label={say("run.times")}>
+      <div class="bar" aria-hidden="true">
+        {shown.map((part) => (
+          <span key={part} class={part} style={{ flexGrow: times[part] }} />
+        ))}
+      </div>
+      <figcaption>
+        {shown.map((part) => (
+          <span key={part} class="legend">
+            <i class={part} aria-hidden="true" />
+            {say(`run.times.${part}`)} {say("age.seconds", { n: number(times[part], locale) })}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
 function Turn({ turn }: { turn: TurnData }) {
   return (
     <li>
@@ -136,6 +200,17 @@ function Call({ item }: { item: CallItem }) {
       </span>
       {item.progress !== null && item.status === "running" && (
         <progress value={item.progress} aria-label={item.tool} />
+      )}
+      {item.granted !== null && (
+        <span class="state" title={item.granted}>
+          {say("call.granted")}
+          {item.granted && (
+            <>
+              {": "}
+              <Revealed text={item.granted} />
+            </>
+          )}
+        </span>
       )}
       {item.note !== null && (
         <span class="state">

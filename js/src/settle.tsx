@@ -1,7 +1,8 @@
 // A call that started, and whose end nobody knows: a person says what became of it.
 import { useRef, useState } from "preact/hooks";
-import { Consent, jsonOrText } from "./card";
+import { Consent } from "./consent";
 import type { Settle as Message, RequestView } from "./generated/messages";
+import { jsonOrText } from "./json";
 import { Dialog } from "./menu";
 import type { Verdict } from "./press";
 import { useUi } from "./ui";

@@ -1,8 +1,10 @@
 // Calls of one turn that wait together: what is the same once, what differs as a table, and one
 // button for all.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Card, Consent } from "./card";
+import { Card } from "./card";
+import { Consent } from "./consent";
 import { useLook } from "./decide";
+import { descriptionOf, useTitle } from "./described";
 import { leaves } from "./diff";
 import { Gate } from "./gate";
 import type { DecisionDoc, RequestView } from "./generated/messages";
@@ -108,7 +110,22 @@ function Together({ views, gateOf }: TogetherProps) {
 /** What is the same in all, once; what differs, one row per call. Only for calls of one tool. */
 function Table({ views }: { views: RequestView[] }) {
   const { say } = useUi();
-  const calls = useMemo(() => views.map((view) => leaves(parse(view.args))), [views]);
+  const title = useTitle();
+  const calls = useMemo(
+    () =>
+      views.map((view) => {
+        const whole = view.described ? (node: Node) => descriptionOf(node) !== null : undefined;
+        return leaves(parse(view.args), whole);
+      }),
+    [views],
+  );
+  const textOf = (node: Node | undefined): string => {
+    if (node === undefined) return "–";
+    const described = views[0]?.described ? descriptionOf(node) : null;
+    return described
+      ? `${title(described)}, sha256 ${described.sha256.slice(0, 12)}`
+      : inline(node);
+  };
   const pointers = [...new Set(calls.flatMap((call) => [...call.keys()]))];
   const secret = (pointer: string) => views.some((view) => pointer in view.secrets);
   const same = pointers.filter(
@@ -165,8 +182,6 @@ function Table({ views }: { views: RequestView[] }) {
     </>
   );
 }
-
-const textOf = (node: Node | undefined): string => (node === undefined ? "–" : inline(node));
 
 /** The table is an overview; each card below holds the whole value, and must be reached. */
 const shorten = (text: string): string => (text.length > 80 ? `${text.slice(0, 79)}…` : text);

@@ -14,7 +14,7 @@ import type pageMessages from "./fixtures/page-messages.json";
 import stale from "./fixtures/stale.json";
 import unknown from "./fixtures/unknown.json";
 import withdrawn from "./fixtures/withdrawn.json";
-import { show as showIn, yes } from "./kernel";
+import { ack, show as showIn, yes } from "./kernel";
 
 const view = (fixture: unknown, more: Partial<RequestView> = {}): RequestView => ({
   ...(fixture as RequestView),
@@ -102,7 +102,9 @@ describe("an approval card", () => {
       "Approve with a note…",
       "Decline with a reason…",
       "Decline and stop the run",
+      "Edit arguments…",
       "Respond instead…",
+      "Always allow…",
     ]);
     await page.getByRole("menuitem", { name: "Decline with a reason…" }).click();
     const dialog = page.getByRole("dialog", { name: "Decline with a reason" });
@@ -296,7 +298,7 @@ describe("afterwards", () => {
       .receipt;
     const { model } = show(view(approval));
     await expect.element(button("Approve")).toBeEnabled();
-    model.answer = ({ id }: PageMessage) => ({ type: "ack", id, session: "s1", receipt });
+    model.answer = ({ id }: PageMessage) => ack(id, { receipt });
     await press("Approve");
     await expect.element(decidedCard()).toHaveTextContent("Approved delete_record · user-17");
   });

@@ -1,11 +1,20 @@
 // A kernel for tests and the preview: a model whose messages are answered as a test says.
-import type { KernelMessage, PageMessage } from "../src/generated/messages";
+import type { Ack, KernelMessage, PageMessage } from "../src/generated/messages";
 import { mount } from "../src/main";
 import type { Model } from "../src/model";
 
 type Answer = (message: PageMessage) => KernelMessage | null;
 
-export const yes: Answer = ({ id }) => ({ type: "ack", id, session: "s1", receipt: null });
+export const ack = (id: string, more: Partial<Ack> = {}): Ack => ({
+  type: "ack",
+  id,
+  session: "s1",
+  receipt: null,
+  form: null,
+  prepared: null,
+  ...more,
+});
+export const yes: Answer = ({ id }) => ack(id);
 
 export class FakeModel implements Model {
   readonly sent: PageMessage[] = [];

@@ -15,6 +15,7 @@ const call = (id: string, status: CallItem["status"], more: Partial<CallItem> = 
   seconds: null,
   progress: null,
   note: null,
+  granted: null,
   ...more,
 });
 
@@ -32,6 +33,7 @@ const run = (more: Partial<RunView> = {}): RunView => ({
   paused: false,
   seconds: null,
   finish_reason: null,
+  times: null,
   ...more,
 });
 

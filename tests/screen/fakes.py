@@ -77,6 +77,12 @@ class FakeDesk:
     async def decide_all(self, decisions: Any, /, *, via: str = "api") -> list[Receipt]:
         return [await self.decide(id_, d, fingerprint=f, via=via) for id_, d, f in decisions]
 
+    async def look_up(self, request_id: str, /) -> Request:
+        return self.rows[request_id]
+
+    async def check_edit(self, request: Any, edited: Any, /) -> Any:
+        raise NotImplementedError
+
     async def settle(self, request: Any, how: str, /, **_more: Any) -> Request:
         self.settled = (request, how)
         return self.rows[request]
@@ -89,6 +95,7 @@ class FakeDesk:
         *,
         fingerprint: str | None = None,
         via: str = "api",
+        always: Any = None,
     ) -> Receipt:
         self.loops.append(asyncio.get_running_loop())
         if self.fault is not None:

@@ -78,7 +78,14 @@ class TestOneAnswer:
         made = card()
         say(made, {"type": "ping", "id": "p1"})
         assert await self.answered(made) == [
-            {"type": "ack", "id": "p1", "session": hub.SESSION, "receipt": None}
+            {
+                "type": "ack",
+                "id": "p1",
+                "session": hub.SESSION,
+                "receipt": None,
+                "form": None,
+                "prepared": None,
+            }
         ]
 
     async def test_a_decision_is_acknowledged_with_its_receipt(self) -> None:

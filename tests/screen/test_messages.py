@@ -34,9 +34,9 @@ class TestOneVocabulary:
     def test_python_understands_what_the_page_sends(self, message: dict[str, Any]) -> None:
         assert page_message.validate_python(message).id == message["id"]
 
-    @pytest.mark.parametrize("message", fixture("kernel-messages"), ids=lambda m: m["type"])
-    def test_the_page_is_tested_with_what_python_answers(self, message: dict[str, Any]) -> None:
-        assert kernel_message.validate_python(message).id == "m3"
+    def test_the_page_is_tested_with_what_python_answers(self) -> None:
+        for message in fixture("kernel-messages"):
+            assert kernel_message.validate_python(message).id == "m3"
 
     @pytest.mark.parametrize("name", [n for n in FIXTURES if not n.endswith("-messages")])
     def test_every_view_is_whole(self, name: str) -> None:
@@ -60,7 +60,6 @@ class TestADecisionIsAnObjectOfTheFourKinds:
         [
             ({"verdict": "approve"}, Approve()),
             ({"verdict": "approve", "note": "once"}, Approve(note="once")),
-            ({"verdict": "approve", "args": {"a": 0}}, Approve(args={"a": 0})),
             ({"verdict": "decline", "reason": "no"}, Decline(reason="no")),
             ({"verdict": "decline", "stop": True}, Decline(stop=True)),
             ({"verdict": "respond", "result": []}, Respond([])),
@@ -82,7 +81,8 @@ class TestADecisionIsAnObjectOfTheFourKinds:
             1,
             {},
             {"verdict": "yes"},
-            {"verdict": "approve", "args": []},
+            {"verdict": "approve", "args": {"a": 0}},
+            {"verdict": "approve", "prepared": True},
             {"verdict": "approve", "yes": True},
             {"verdict": "decline", "stop": 1},
             {"verdict": "decline", "stop": "true"},

@@ -6,6 +6,8 @@ export interface Ack {
   id: string;
   session: string;
   receipt: ReceiptDoc | null;
+  form: FormDoc | null;
+  prepared: Prepared | null;
 }
 
 /** Data for an input. */
@@ -16,11 +18,12 @@ export interface AnswerDoc {
   edited?: boolean | null;
 }
 
-/** Yes, as shown or with edited arguments. */
+/** Yes: to what the card shows, or to what was prepared on it and shown there. */
 export interface ApproveDoc {
   verdict: "approve";
-  args?: Record<string, unknown> | null;
   note?: string | null;
+  /** Key of a `Prepared`: an edit, or a standing grant, as shown. */
+  prepared?: string | null;
 }
 
 /** A tool call. */
@@ -33,6 +36,8 @@ export interface CallItem {
   seconds: number | null;
   progress: number | null;
   note: string | null;
+  /** Words of the standing grant that let it run. */
+  granted: string | null;
 }
 
 /** A person cancels the run of this panel. */
@@ -90,6 +95,8 @@ export interface Decided {
   stop: boolean;
   /** JSON text of the arguments that ran. */
   edited: string | null;
+  edited_secrets: Record<string, string>;
+  edited_fingerprint: string | null;
 }
 
 /** No. */
@@ -97,6 +104,12 @@ export interface DeclineDoc {
   verdict: "decline";
   reason?: string | null;
   stop?: boolean;
+}
+
+/** What stands in the form of the arguments. */
+export interface EditDraft {
+  kind: "edit";
+  data: unknown;
 }
 
 /** Not done, and nothing was changed. */
@@ -133,6 +146,16 @@ export interface FormDoc {
   consent: boolean;
 }
 
+/** A standing grant as a person has chosen it so far. */
+export interface GrantDraft {
+  kind: "always";
+  covers: "exact" | "fixed" | "tool";
+  fixed?: string[];
+  reach: "run" | "thread" | "until";
+  /** ISO 8601 with zone. */
+  until?: string | null;
+}
+
 /** A page has loaded the bundle and can show cards. */
 export interface Hello {
   type: "hello";
@@ -148,10 +171,35 @@ export interface InboxView {
   store: string;
 }
 
+/** A person wants to edit the arguments. */
+export interface OpenEdit {
+  kind: "open-edit";
+}
+
 /** Asks whether the kernel is there and free to listen. */
 export interface Ping {
   type: "ping";
   id: string;
+}
+
+/** A person works on an approval that is more than a yes: check it and show what it means. Nothing is decided by it. The kernel keeps what it checked, so that what is approved in the end is what was shown, not what a page sends. */
+export interface Prepare {
+  type: "prepare";
+  id: string;
+  request_id: string;
+  /** The language in which the page shows words. */
+  locale: string;
+  draft: OpenEdit | EditDraft | GrantDraft;
+}
+
+/** An approval that was checked and can be given: an edit, or a standing grant in words. */
+export interface Prepared {
+  key: string;
+  /** JSON text of the edited arguments. */
+  args: string | null;
+  secrets: Record<string, string>;
+  /** The grant's exact rule. */
+  words: string | null;
 }
 
 /** What a decision did. */
@@ -196,6 +244,13 @@ export interface RequestView {
   decided: Decided | null;
   compare: Compared[];
   form: FormDoc | null;
+  /** Some arguments are descriptions of tables, arrays or files. */
+  described: boolean;
+  /** Its arguments can be edited. */
+  editable: boolean;
+  /** How far a standing grant could reach; empty: none can be given. */
+  always: ("run" | "thread" | "until")[];
+  reviewers: string[] | null;
 }
 
 /** A result in place of running the tool. */
@@ -215,6 +270,7 @@ export interface RunView {
   paused: boolean;
   seconds: number | null;
   finish_reason: string | null;
+  times: Times | null;
 }
 
 /** A person says how a call ended whose outcome nobody knows. */
@@ -240,6 +296,13 @@ export interface TextItem {
   agent_path: string[];
 }
 
+/** Seconds of a run: each is counted once, for tools before people before the model. */
+export interface Times {
+  model: number;
+  tools: number;
+  human: number;
+}
+
 /** A part of an initial value that no control can show. */
 export interface UnshownDoc {
   path: (string | number)[];
@@ -257,4 +320,4 @@ export type DecisionDoc = ApproveDoc | DeclineDoc | AnswerDoc | RespondDoc;
 
 export type KernelMessage = Ack | Failure;
 
-export type PageMessage = Hello | Ping | Decide | DecideAll | Settle | Cancel | Focus;
+export type PageMessage = Hello | Ping | Decide | DecideAll | Prepare | Settle | Cancel | Focus;

@@ -1,0 +1,224 @@
+// A call that waits for a person: everything about it, and the controls that decide it.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Always } from "./always";
+import { Args } from "./args";
+import { Difference } from "./compare";
+import { Consent, PRESSES } from "./consent";
+import type { Decider } from "./decide";
+import { Edit } from "./edit";
+import { Fingerprint } from "./fingerprint";
+import { Gate } from "./gate";
+import type { Compared, DecisionDoc, RequestView } from "./generated/messages";
+import { Head } from "./head";
+import { jsonOrText, parse } from "./json";
+import { Dialog, Menu } from "./menu";
+import type { Life } from "./model";
+import type { Verdict } from "./press";
+import { Silence } from "./silence";
+import { Revealed } from "./text";
+import { useRedraw, useUi } from "./ui";
+import type { Key } from "./words";
+
+type Open = "note" | "reason" | "edit" | "respond" | "always" | null;
+
+interface WaitingProps {
+  view: RequestView;
+  decider: Decider;
+  life: Life;
+  gate: Gate | undefined;
+}
+
+export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
+  const { say } = useUi();
+  const redraw = useRedraw();
+  const gate = useMemo(() => given ?? new Gate(), [given]);
+  useEffect(() => gate.subscribe(redraw), [gate, redraw]);
+  const args = useMemo(() => parse(view.args), [view.args]);
+  // Kept: what is said beside the buttons must not draw ten thousand rows again.
+  const shown = useMemo(
+    () => <Args args={args} gate={gate} secrets={view.secrets} described={view.described} />,
+    [args, gate, JSON.stringify(view.secrets), view.described],
+  );
+  const [said, setSaid] = useState<Key | null>(null);
+  const [open, setOpen] = useState<Open>(null);
+  const [compared, setCompared] = useState<Compared | null>(null);
+  const drafts = useRef({ note: { text: "" }, reason: { text: "" }, respond: { text: "" } });
+  const busy = decider.sending !== "idle";
+  const voted = decider.voted;
+  const armed = life === "alive" && gate.open && voted === null;
+  const confirm = view.message !== null;
+  // Not `disabled` while busy: a disabled control loses the keyboard's focus.
+  const send = (decision: DecisionDoc, edited: string | null = null) => {
+    if (busy) return;
+    setSaid(null);
+    decider.send(decision, edited);
+  };
+  const consent =
+    (decision: DecisionDoc, edited: string | null = null) =>
+    (verdict: Verdict) =>
+      verdict === "counts" ? send(decision, edited) : setSaid(PRESSES[verdict]);
+  const can = (verdict: (typeof view.allowed)[number]) => view.allowed.includes(verdict);
+  const items = [
+    ...(can("approve") && !confirm
+      ? [{ label: say("menu.note"), choose: () => setOpen("note") }]
+      : []),
+    ...(can("decline")
+      ? [
+          { label: say("menu.reason"), choose: () => setOpen("reason") },
+          { label: say("menu.stop"), choose: () => send({ verdict: "decline", stop: true }) },
+        ]
+      : []),
+    ...(view.editable ? [{ label: say("menu.edit"), choose: () => setOpen("edit") }] : []),
+    ...(can("respond") && !confirm
+      ? [{ label: say("menu.respond"), choose: () => setOpen("respond") }]
+      : []),
+    ...(view.always.length > 0
+      ? [{ label: say("menu.always"), choose: () => setOpen("always") }]
+      : []),
+  ];
+  const leave = () => setOpen(null);
+  // Beside the buttons: a line of its own would move them, and a press on what moved is refused.
+  const status = (
+    <p class="said" role="status">
+      {busy ? say("kernel.sending") : said && say(said)}
+    </p>
+  );
+  return (
+    <>
+      <Head view={view} live />
+      {!(confirm && args.kind === "object" && args.entries.length === 0) && shown}
+      <Fingerprint view={view} compared={compared} choose={setCompared} />
+      {compared && (
+        <Difference
+          before={compared}
+          after={view}
+          name={say("compare.name", { what: say(`compare.${compared.label}`, { time: "" }) })}
+        />
+      )}
+      <Blocked gate={gate} />
+      {voted && (
+        <p class="alert" role="status">
+          {say("votes.mine", { n: voted.votes, all: voted.quorum })}
+        </p>
+      )}
+      <Silence decider={decider} life={life} />
+      {open === "note" && (
+        <Dialog
+          name={say("dialog.note")}
+          field={say("dialog.field.note")}
+          hint={say("dialog.hint.note")}
+          draft={drafts.current.note}
+          leave={leave}
+          status={status}
+          button={(text) => (
+            <Consent
+              label={say("button.approve")}
+              enabled={armed}
+              busy={busy}
+              press={consent({ verdict: "approve", note: text.trim() || null })}
+            />
+          )}
+        />
+      )}
+      {open === "reason" && (
+        <Dialog
+          name={say("dialog.reason")}
+          field={say("dialog.field.reason")}
+          hint={say("dialog.hint.reason")}
+          draft={drafts.current.reason}
+          leave={leave}
+          status={status}
+          button={(text) => (
+            <button
+              type="button"
+              class="button strong"
+              aria-disabled={busy}
+              onClick={() => send({ verdict: "decline", reason: text.trim() || null })}
+            >
+              {say("button.decline")}
+            </button>
+          )}
+        />
+      )}
+      {open === "edit" && (
+        <Edit
+          view={view}
+          armed={armed}
+          busy={busy}
+          consent={consent}
+          leave={leave}
+          status={status}
+        />
+      )}
+      {open === "always" && (
+        <Always
+          view={view}
+          armed={armed}
+          busy={busy}
+          consent={consent}
+          leave={leave}
+          status={status}
+        />
+      )}
+      {open === "respond" && (
+        <Dialog
+          name={say("dialog.respond")}
+          field={say("dialog.field.result")}
+          hint={say("dialog.hint.result")}
+          draft={drafts.current.respond}
+          leave={leave}
+          status={status}
+          button={(text) => (
+            <button
+              type="button"
+              class="button strong"
+              aria-disabled={busy}
+              disabled={text.trim() === ""}
+              onClick={() => send({ verdict: "respond", result: jsonOrText(text) })}
+            >
+              {say("button.respond")}
+            </button>
+          )}
+        />
+      )}
+      {open === null && (
+        <div class="foot">
+          {can("approve") && (
+            <Consent
+              label={say(confirm ? "button.yes" : "button.approve")}
+              enabled={armed}
+              busy={busy}
+              press={consent({ verdict: "approve" })}
+            />
+          )}
+          {can("decline") && (
+            <button
+              type="button"
+              class="button"
+              aria-disabled={busy}
+              onClick={() => send({ verdict: "decline" })}
+            >
+              {say(confirm ? "button.no" : "button.decline")}
+            </button>
+          )}
+          {status}
+          <Menu name={say("button.more")} items={items} disabled={busy} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Blocked({ gate }: { gate: Gate }) {
+  const { say, locale } = useUi();
+  const need = gate.missing("open").length > 0 ? "open" : "scroll";
+  const missing = gate.missing(need);
+  if (missing.length === 0) return null;
+  const parts = new Intl.ListFormat(locale).format(missing.slice(0, 5));
+  const more = missing.length > 5 ? `, ${say("args.more", { n: missing.length - 5 })}` : "";
+  return (
+    <p class="alert">
+      <Revealed text={say(`gate.${need}`, { parts: parts + more })} />
+    </p>
+  );
+}
