@@ -90,7 +90,6 @@ class Driver:
 
     def _choose(self, node: Node, ui: Node, value: Any, field: Locator) -> None:
         values = node.get("enum", [True, False])
-        labels = ui.get("enumNames") or [_shown(v) for v in values]
         at = next((i for i, v in enumerate(values) if v == value and type(v) is type(value)), None)
         if ui["widget"] == "radio":
             radio = field.get_by_role("radio")
@@ -104,7 +103,7 @@ class Driver:
             blank = select.locator("option[value='']")
             if at is None and blank.count() == 0:
                 return
-            select.select_option("" if at is None else labels[at] and str(at))
+            select.select_option(value="" if at is None else str(at))
         else:
             expect(select).to_have_value("" if at is None else str(at))
 
@@ -177,7 +176,7 @@ class Driver:
     def _list(self, node: Node, value: list[Any], path: Path) -> None:
         items = node.get("items", {})
         field = self._form.field(path)
-        rows = field.locator(":scope > fieldset > .items > .item")
+        rows = field.locator(":scope > fieldset > .listed > .item")
         fixed: list[Node] = cast("list[Node]", items) if isinstance(items, list) else []
         if self._typing:
             while rows.count() > max(len(value), len(fixed)):

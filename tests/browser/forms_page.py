@@ -1,8 +1,8 @@
 """The page's bundle without Jupyter: forms answered by Python's own side of them.
 
-Everything is real but the notebook between: the bundle, the request's view, `deskport` and
-`formdata`, the shape that validates. In place of a comm stands a function that the page calls. The
-page forbids ``eval``: code that needs it fails here.
+The bundle, the request's view, what its data means (`formdata`) and the shape that validates are
+real. In place of the comm, and of the desk, stands a function that the page calls. The page
+forbids ``eval``: code that needs it fails here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from playwright.sync_api import Locator, Page, Route
 
 from hitl_widgets.errors import HitlError
-from hitl_widgets.request import Answer, Decision, Receipt, Request
+from hitl_widgets.request import Request
 from hitl_widgets.schema import Shape
-from hitl_widgets.screen import deskport
+from hitl_widgets.screen import formdata
 from hitl_widgets.screen.hub import BUNDLE, SESSION, failure
-from hitl_widgets.screen.messages import Ack, Decide, page_message
+from hitl_widgets.screen.messages import Ack, AnswerDoc, Decide, ReceiptDoc, page_message
 from hitl_widgets.screen.views import request_view
 
 ORIGIN = "https://forms.invalid"
@@ -63,37 +63,6 @@ window.ready = true;
 </script></body></html>"""
 
 
-class AnswerDesk:
-    """Validates an answer as the desk does, and keeps the valid one."""
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self.value: Any = None
-        self.data: Any = None
-
-    async def decide(
-        self,
-        request: Request | str,
-        decision: Decision,
-        /,
-        *,
-        fingerprint: str | None = None,
-        via: str = "api",
-    ) -> Receipt:
-        assert fingerprint == FINGERPRINT
-        if isinstance(decision, Answer):
-            self.data = decision.data
-            self.value = self.shape.dump(self.shape.validate(decision.data))
-        return Receipt(
-            request_id=str(request),
-            state=decision.state,
-            reviewer="tester",
-            identity_source="claimed",
-            via=via,
-            decided_at=datetime.now(UTC),
-        )
-
-
 FINGERPRINT = "hf1:" + "a" * 52
 _numbers = count()
 
@@ -105,13 +74,17 @@ class FormsPage:
     ----------
     sent
         The messages of the form that is shown, pings left out.
+    data, value
+        What the last answer meant, and what it was after it was validated; None before.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.problems: list[str] = []
         self.sent: list[dict[str, Any]] = []
-        self.desk: AnswerDesk
+        self.shape: Shape
+        self.data: Any = None
+        self.value: Any = None
         page.on("pageerror", lambda error: self.problems.append(error.message))
         page.on("console", self._note)
         page.expose_function("kernel", self._hear)
@@ -137,10 +110,31 @@ class FormsPage:
             return json.dumps({"answer": ack.model_dump(mode="json")})
         self.sent.append(json.loads(text))
         try:
-            receipt = _now(deskport.act(self.desk, message, via="card"))  # pyright: ignore
+            self._decide(message)
         except HitlError as error:
             return json.dumps({"answer": failure(message.id, error).model_dump(mode="json")})
-        return json.dumps({"answer": deskport.ack(message.id, receipt).model_dump(mode="json")})
+        receipt = ReceiptDoc(
+            request_id=message.request_id,
+            state="answered",
+            reviewer="tester",
+            via="card",
+            decided_at=datetime.now(UTC).isoformat(),
+            votes=1,
+            quorum=1,
+        )
+        ack = Ack(type="ack", id=message.id, session=SESSION, receipt=receipt)
+        return json.dumps({"answer": ack.model_dump(mode="json")})
+
+    def _decide(self, message: Decide) -> None:
+        """Do what the desk does with an answer: validate it, or refuse it with its errors."""
+        assert message.fingerprint == FINGERPRINT
+        given = message.decision
+        if not isinstance(given, AnswerDoc):
+            return
+        assert given.edited is not None
+        self.data = formdata.answer(message.request_id, given.data, edited=given.edited).data
+        with formdata.errors_in_page(message.request_id):
+            self.value = self.shape.dump(self.shape.validate(self.data))
 
     def show(self, shape: Shape, initial: Any = None, **more: Any) -> Form:
         """Show the form of a new request for data."""
@@ -165,7 +159,7 @@ class FormsPage:
         )
         self.sent.clear()
         self.problems.clear()
-        self.desk = AnswerDesk(shape)
+        self.shape, self.data, self.value = shape, None, None
         view = request_view(request)
         self.page.evaluate("view => window.show(view)", view)
         return Form(self, view)
@@ -225,13 +219,3 @@ def css_text(text: str) -> str:
     """Escape text for a quoted attribute selector."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     return "".join(f"\\{ord(c):x} " if ord(c) < 32 else c for c in quoted)
-
-
-def _now(work: Any) -> Any:
-    """Run a coroutine that never waits: Playwright's loop already runs in this thread."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("it waited")
-

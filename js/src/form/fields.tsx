@@ -1,4 +1,5 @@
 // How the form library is bent: hints ride inside the schema, and nothing is invented.
+import BaseArrayField from "@rjsf/core/lib/components/fields/ArrayField.js";
 import BaseObjectField from "@rjsf/core/lib/components/fields/ObjectField.js";
 import BaseSchemaField from "@rjsf/core/lib/components/fields/SchemaField.js";
 import type { FieldProps, RJSFSchema, UiSchema } from "@rjsf/utils";
@@ -42,6 +43,13 @@ export function ObjectField(props: FieldProps) {
     props.onChange(data, path, ...rest);
   };
   return <BaseObjectField {...props} onChange={onChange} />;
+}
+
+/** A new item is null, as it would be in JSON: in a union the library loses one that is undefined. */
+export function ArrayField(props: FieldProps<unknown[]>) {
+  const onChange: typeof props.onChange = (data, ...rest) =>
+    props.onChange(Array.isArray(data) ? data.map((item) => item ?? null) : data, ...rest);
+  return <BaseArrayField {...props} onChange={onChange} />;
 }
 
 function newKey(before: object | undefined, after: unknown): string | null {

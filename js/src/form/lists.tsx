@@ -57,9 +57,7 @@ export function ObjectOf(props: ObjectFieldTemplateProps) {
   useLayoutEffect(() => {
     if (!added.current) return;
     added.current = false;
-    const keys = box.current?.querySelectorAll<HTMLInputElement>(
-      ":scope > .field > .entry input.key",
-    );
+    const keys = box.current?.querySelectorAll<HTMLInputElement>(":scope > .entry > input.key");
     const last = [...(keys ?? [])].at(-1);
     last?.focus();
     last?.select();
@@ -162,7 +160,7 @@ export function ListOf(props: ArrayFieldTemplateProps) {
   }, [items.length]);
   return (
     <Section id={id} schema={schema} required={required}>
-      <div ref={box} class="items">
+      <div ref={box} class="listed">
         {items}
       </div>
       {canAdd && (

@@ -1,11 +1,10 @@
 // The library's parts that are used, and ours in place of the others. It takes the place of the
 // library's own registry, which would bring 60 kB of controls that nobody sees.
-import ArrayField from "@rjsf/core/lib/components/fields/ArrayField.js";
 import BooleanField from "@rjsf/core/lib/components/fields/BooleanField.js";
 import MultiSchemaField from "@rjsf/core/lib/components/fields/MultiSchemaField.js";
 import StringField from "@rjsf/core/lib/components/fields/StringField.js";
 import { englishStringTranslator, TranslatableString } from "@rjsf/utils";
-import { JsonField, NullField, ObjectField, SchemaField } from "./fields";
+import { ArrayField, JsonField, NullField, ObjectField, SchemaField } from "./fields";
 import { SEPARATOR } from "./ids";
 import { templates } from "./templates";
 import { widgets } from "./widgets";
