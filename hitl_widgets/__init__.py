@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from .agent.agent import SuspendedRun as SuspendedRun
     from .agent.budget import Budget as Budget
     from .agent.context import ToolContext as ToolContext
+    from .agent.evaluator import model_evaluator as model_evaluator
+    from .agent.explain import Explanation as Explanation
+    from .agent.explain import PolicyTable as PolicyTable
+    from .agent.explain import explain as explain
+    from .agent.explain import policy_table as policy_table
     from .agent.memory import Memory as Memory
     from .agent.models import ScriptedModel as ScriptedModel
     from .agent.models import call as call
@@ -107,6 +112,8 @@ _MODULES = {
     "agent.agent": "Agent RunHandle SuspendedRun",
     "agent.budget": "Budget",
     "agent.context": "ToolContext",
+    "agent.evaluator": "model_evaluator",
+    "agent.explain": "Explanation PolicyTable explain policy_table",
     "agent.memory": "Memory",
     "agent.models": "ScriptedModel call",
     "agent.options": "RunOptions",

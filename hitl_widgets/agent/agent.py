@@ -455,7 +455,9 @@ class Agent:
         """What this process knows of a run: all, when it started here; else what can be told."""
         known = self._locals.get(run_id)
         if known is None:
-            known = Local(workspace=self.defaults.workspace, reviewer=deciders.in_force())
+            known = Local(workspace=self.defaults.workspace)
+        if known.reviewer is None:
+            known.reviewer = deciders.in_force()
         if known.predicate is None and root.options.get("own_rule"):
             known.predicate = self.defaults.predicate
         if known.output is None:

@@ -111,7 +111,7 @@ async def _check(
         text = f"{e}\nCorrect the arguments and call again."
     except _HookFailed as e:
         text = HOOK_FAILED.format(e)
-    return _refused(frame, call, text, entry.tool)
+    return _refused(frame, call, text, entry.tool if entry is not None else None)
 
 
 def _why_unknown(frame: FrameRun, proposed: models.ProposedCall) -> str:
