@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .agent.explain import PolicyTable as PolicyTable
     from .agent.explain import explain as explain
     from .agent.explain import policy_table as policy_table
+    from .agent.mcp import MCPToolset as MCPToolset
     from .agent.memory import Memory as Memory
     from .agent.models import ScriptedModel as ScriptedModel
     from .agent.models import call as call
@@ -114,6 +115,7 @@ _MODULES = {
     "agent.context": "ToolContext",
     "agent.evaluator": "model_evaluator",
     "agent.explain": "Explanation PolicyTable explain policy_table",
+    "agent.mcp": "MCPToolset",
     "agent.memory": "Memory",
     "agent.models": "ScriptedModel call",
     "agent.options": "RunOptions",

@@ -87,8 +87,8 @@ class SessionRun(External):
 
     # -- asking
 
-    async def _new(self, one: Ask, turn: str, index: int, now: Any) -> NewCall:
-        new = await super()._new(one, turn, index, now)
+    async def _new(self, one: Ask, turn: str, index: int) -> NewCall:
+        new = await super()._new(one, turn, index)
         if not isinstance(one, SessionAsk) or new.request is None:
             return new
         judged = Evaluation(one.evaluation or {"type": "always_ask"})
@@ -106,7 +106,7 @@ class SessionRun(External):
         """A call that nobody is asked about, with its started row (R13)."""
         token = new_id("t")
         ask = Ask(name=name, args=args, agent_path=(self.title,), provider_id=provider_id)
-        asked = await super()._new(ask, new_id("turn"), 0, self.began())
+        asked = await super()._new(ask, new_id("turn"), 0)
         call = replace(
             asked.call,
             state="executing",
@@ -118,11 +118,6 @@ class SessionRun(External):
         new = NewCall(call, asked.template)
         await self.desk.write(self.store.save, self.id, self.token, calls=[new])
         return call
-
-    def began(self) -> Any:
-        """When the run began."""
-        assert self.run is not None
-        return self.run.created_at
 
     def show(self, request: Request) -> None:
         """Draw a request anew."""

@@ -1,0 +1,371 @@
+"""Tools of an MCP server, stdio or streamable HTTP, through the `mcp` SDK (2.3 or later).
+
+A server is somebody else's code: its tools ask by default, those that it adds later too, and what
+it says about them (annotations) can make a call look more dangerous, never safe: a hint that is
+absent says nothing, and none of them lifts a gate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Self, cast
+
+from ..elicitation import callback
+from ..errors import AgentDefinitionError, HitlError
+from ..policy import Auto, Policy, disabled
+from ..request import Effect
+from ..schema import shape_of
+from .tools import Config, Entry, Tool, entry_of
+
+_log = logging.getLogger("hitl_widgets")
+
+
+class MCPToolset:
+    """A server's tools under a common policy.
+
+    Parameters
+    ----------
+    server
+        A command (``"python server.py"``, or a list of its words), a URL (``http…``, streamable
+        HTTP), or anything that `mcp.Client` takes.
+    policy
+        ``"always_ask"`` (the default), ``"always_allow"`` or `auto(evaluator)`: for tools without
+        an entry in `configs`, those that the server adds later too.
+    configs
+        The server's name of a tool → policy of that tool, or `disabled`.
+    env
+        More environment variables for a command; it gets few by itself.
+    prefix
+        Put before every tool's name, where two servers use the same.
+    timeout
+        Seconds that the server may take for one answer; None: as long as it likes.
+    mode
+        How the protocol is agreed on; see `mcp.Client`.
+
+    Notes
+    -----
+    It connects when a run first needs it, once per event loop, and stays connected until
+    `close` (or ``async with``). What the server asks of a person (elicitation) becomes an
+    ``input`` request; it is withdrawn with this process, for the server's question dies with it.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        policy: Config = "always_ask",
+        configs: Mapping[str, Config] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        prefix: str = "",
+        timeout: float | None = None,
+        mode: str = "auto",
+        store: Any = None,
+    ) -> None:
+        _check_policies(policy, configs or {})
+        self.server = server
+        self.policy = policy
+        self.configs = dict(configs or {})
+        self.prefix = prefix
+        self.entries: dict[str, Entry] = {}
+        self._env = None if env is None else dict(env)
+        self._timeout = timeout
+        self._mode = mode
+        self._store = store
+        self._connection: _Connection | None = None
+
+    def __repr__(self) -> str:
+        return f"MCPToolset({self.server!r}, tools={list(self.entries)})"
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def connect(self) -> None:
+        """Connect, or see that the connection lives; `entries` holds the server's tools then.
+
+        Raises
+        ------
+        AgentDefinitionError
+            The server can not be reached, or `configs` names a tool that it does not have.
+        """
+        await (await self._connected()).fresh()
+
+    async def close(self) -> None:
+        """Disconnect; a command's process ends."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def call(self, name: str, args: Mapping[str, Any]) -> Any:
+        """Call a tool of the server by its own name, ungated: what an approved call does.
+
+        Raises
+        ------
+        ToolFailed
+            The server says so, or it went away meanwhile.
+        """
+        return await (await self._connected()).call(name, dict(args))
+
+    async def _connected(self) -> _Connection:
+        connection = self._connection
+        if connection is None or not connection.lives:
+            connection = self._connection = _Connection(self)
+        await connection.ready()
+        return connection
+
+    def client(self, **callbacks: Any) -> Any:
+        """An `mcp.Client` for this server."""
+        from mcp import Client  # noqa: PLC0415  # an optional extra
+
+        return Client(
+            self._target(),
+            mode=self._mode,
+            elicitation_callback=cast("Any", callback(store=self._store)),
+            read_timeout_seconds=self._timeout,
+            **callbacks,
+        )
+
+    def _target(self) -> Any:
+        from mcp import StdioServerParameters  # noqa: PLC0415
+
+        server = self.server
+        if isinstance(server, str):
+            if server.startswith(("http://", "https://")):
+                return server
+            server = shlex.split(server)
+        if isinstance(server, list | tuple):
+            words = [str(word) for word in cast("Sequence[Any]", server)]
+            return StdioServerParameters(command=words[0], args=words[1:], env=self._env)
+        return server
+
+    def take(self, listed: Sequence[Any]) -> None:
+        """The server's tools as it lists them now."""
+        missing = self.configs.keys() - {t.name for t in listed}
+        if missing and not self.entries:
+            raise AgentDefinitionError(
+                f"configs names {', '.join(sorted(map(repr, missing)))}, which {self.server!r} "
+                f"does not have; it has {', '.join(t.name for t in listed)}."
+            )
+        found: dict[str, Entry] = {}
+        for tool in listed:
+            made = self._tool(tool)
+            policy = self.configs.get(tool.name, self.policy)
+            found[made.id] = replace(entry_of(made, policy), later=True)
+        self.entries = found
+
+    def _tool(self, tool: Any) -> Tool:
+        async def call(**given: Any) -> Any:
+            return await self.call(tool.name, given)
+
+        return Tool(
+            id=f"{self.prefix}{tool.name}",
+            description=tool.description or tool.title or tool.name,
+            function=call,
+            shape=shape_of(tool.input_schema),
+            effect=effect_of(tool.annotations),
+        )
+
+
+class ToolFailed(HitlError):
+    """A server's tool ended in an error; its text is for the model."""
+
+
+class _Connection:
+    """One connection, on one event loop, held by a task of its own.
+
+    The SDK's client has to be left by the task that entered it.
+    """
+
+    def __init__(self, toolset: MCPToolset) -> None:
+        self._toolset = toolset
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[Any] = self._loop.create_future()
+        self._over = asyncio.Event()
+        self._stale = True
+        self._listing = asyncio.Lock()
+        self._task = asyncio.ensure_future(self._serve())
+
+    @property
+    def lives(self) -> bool:
+        """Whether it can be used on this event loop."""
+        return self._loop is asyncio.get_running_loop() and not self._task.done()
+
+    async def ready(self) -> None:
+        """Wait until it is connected."""
+        try:
+            await asyncio.shield(self._ready)
+        except HitlError:
+            raise
+        except Exception as e:
+            raise AgentDefinitionError(
+                f"The MCP server {self._toolset.server!r} can not be reached: {_words(e)}. Check "
+                "the command or URL."
+            ) from e
+
+    async def fresh(self) -> None:
+        """See that the list of tools is the server's latest, as far as it told."""
+        async with self._listing:
+            if not self._stale:
+                return
+            self._stale = False
+            client = await self._ready
+            listed: list[Any] = []
+            cursor: str | None = None
+            while True:
+                page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+                listed += page.tools
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            self._toolset.take(listed)
+
+    async def call(self, name: str, args: dict[str, Any]) -> Any:
+        """Call a tool; see `MCPToolset.call`."""
+        client = await self._ready
+        called = asyncio.ensure_future(client.call_tool(name, args))
+        try:
+            await asyncio.wait({called, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone = not called.done()
+            called.cancel()
+        if gone:
+            raise ToolFailed(f"{name}: the server went away before it answered.")
+        try:
+            result = called.result()
+        except Exception as e:
+            raise ToolFailed(f"{name}: {_words(e)}") from e
+        return _result(name, result)
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if self._loop.is_closed():
+            return
+        self._over.set()
+        if self._loop is asyncio.get_running_loop():
+            with suppress(Exception):
+                await self._task
+
+    async def _serve(self) -> None:
+        try:
+            async with (
+                self._toolset.client(message_handler=self._hear) as client,
+                asyncio.TaskGroup() as tasks,
+            ):
+                listening = tasks.create_task(self._listen(client))
+                self._ready.set_result(client)
+                await self._over.wait()
+                listening.cancel()
+        except Exception as e:  # noqa: BLE001  # told to whoever waits for the connection
+            if not self._ready.done():
+                self._ready.set_exception(e)
+                return
+            _log.exception("the connection to %r broke", self._toolset.server)
+
+    async def _hear(self, message: Any) -> None:
+        """Servers up to 2025-11-25 say by themselves that their tools changed."""
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            self._stale = True
+
+    async def _listen(self, client: Any) -> None:
+        """Later ones say it to whoever listens."""
+        from mcp.client.subscriptions import (  # noqa: PLC0415
+            ListenNotSupportedError,
+            SubscriptionLost,
+        )
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415
+
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as changes:
+                    self._stale = True  # nothing is replayed: what came before is listed anew
+                    async for _ in changes:
+                        self._stale = True
+            except SubscriptionLost:
+                await asyncio.sleep(1)
+            except (ListenNotSupportedError, MCPError):
+                return
+
+
+def merge(
+    entries: dict[str, Entry], own: Mapping[str, Entry], servers: Sequence[MCPToolset]
+) -> None:
+    """Bring an agent's tools up to what its servers have now, in place: running frames see it.
+
+    Raises
+    ------
+    AgentDefinitionError
+        Two tools of one name.
+    """
+    now = dict(own)
+    for server in servers:
+        for name, entry in server.entries.items():
+            if name in now:
+                raise AgentDefinitionError(
+                    f"Two tools are called {name!r}, one of them by {server.server!r}: give "
+                    "MCPToolset(prefix=…)."
+                )
+            now[name] = entry
+    for name in entries.keys() - now.keys():
+        del entries[name]
+    entries.update(now)
+
+
+def with_later(policy: Policy, entries: Mapping[str, Entry]) -> Policy:
+    """A run's frozen policy, with ask for what a server added since the run began."""
+    later = {
+        name: replace(entry.rule, toolset="always_ask")
+        for name, entry in entries.items()
+        if entry.later and name not in policy.tools
+    }
+    return replace(policy, tools={**later, **policy.tools}) if later else policy
+
+
+def effect_of(annotations: Any) -> Effect:
+    """What a tool's annotations say that it does. Absent hints say nothing: ``unknown``."""
+    if annotations is None:
+        return "unknown"
+    if annotations.destructive_hint is True and annotations.read_only_hint is not True:
+        return "destructive"
+    if annotations.read_only_hint is True and annotations.destructive_hint is not True:
+        return "read"
+    if annotations.read_only_hint is True:
+        return "destructive"  # it contradicts itself: the worse one counts
+    return "write" if annotations.destructive_hint is False else "unknown"
+
+
+def _check_policies(policy: Config, configs: Mapping[str, Config]) -> None:
+    for name, given in (("policy", policy), *configs.items()):
+        known = given in ("always_allow", "always_ask") or isinstance(given, Auto)
+        if not known and not (given is disabled and name != "policy"):
+            raise AgentDefinitionError(
+                f"MCPToolset: {name}={given!r} is none of 'always_allow', 'always_ask', "
+                "hitl.auto(…)" + ("." if name == "policy" else ", hitl.disabled.")
+            )
+
+
+def _result(name: str, result: Any) -> Any:
+    """A call's result as JSON: what is structured, else its text."""
+    blocks = [b.model_dump(mode="json", by_alias=True, exclude_none=True) for b in result.content]
+    text = "\n".join(b["text"] if b["type"] == "text" else json.dumps(b) for b in blocks)
+    if result.is_error:
+        raise ToolFailed(text or f"{name} failed.")
+    if result.structured_content is not None:
+        return result.structured_content
+    return text
+
+
+def _words(error: BaseException) -> str:
+    """An error's words; of a group, those of what is in it."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return "; ".join(_words(e) for e in group.exceptions)
+    return f"{type(error).__name__}: {error}"
