@@ -103,7 +103,9 @@ class Driver:
             blank = select.locator("option[value='']")
             if at is None and blank.count() == 0:
                 return
-            select.select_option(value="" if at is None else str(at))
+            # By its place: Playwright takes a value for a label too.
+            option = select.locator(f"option[value='{'' if at is None else at}']")
+            select.select_option(index=option.evaluate("option => option.index"))
         else:
             expect(select).to_have_value("" if at is None else str(at))
 

@@ -18,13 +18,12 @@ import { About, Star } from "./templates";
 interface SectionProps {
   id: string;
   schema: RJSFSchema;
-  required?: boolean | undefined;
   plain?: boolean;
   children: ComponentChildren;
 }
 
-function Section({ id, schema, required, plain = false, children }: SectionProps) {
-  const { label, quiet, wrong } = useContext(CalledContext);
+function Section({ id, schema, plain = false, children }: SectionProps) {
+  const { label, quiet, wrong, star } = useContext(CalledContext);
   const words = schema.description ? [schema.description] : [];
   const told = [words.length > 0 && aboutId(id), wrong && errorId(id)].filter(Boolean).join(" ");
   const inside = (
@@ -38,7 +37,7 @@ function Section({ id, schema, required, plain = false, children }: SectionProps
     <fieldset id={elementId(id)} aria-describedby={told || undefined}>
       <legend class={quiet ? "name quiet" : "name"}>
         <Revealed text={label} />
-        {required && !quiet && <Star />}
+        {star && <Star />}
       </legend>
       {inside}
     </fieldset>
@@ -46,8 +45,7 @@ function Section({ id, schema, required, plain = false, children }: SectionProps
 }
 
 export function ObjectOf(props: ObjectFieldTemplateProps) {
-  const { fieldPathId, schema, uiSchema, formData, properties, required, disabled, readonly } =
-    props;
+  const { fieldPathId, schema, uiSchema, formData, properties, disabled, readonly } = props;
   const { say } = useUi();
   const { label } = useContext(CalledContext);
   const id = ownId(fieldPathId.$id);
@@ -65,7 +63,7 @@ export function ObjectOf(props: ObjectFieldTemplateProps) {
   if (schema.anyOf && !schema.properties && count === 0) return null;
   const root = fieldPathId.path.length === 0;
   return (
-    <Section id={id} schema={schema} required={required} plain={root}>
+    <Section id={id} schema={schema} plain={root}>
       <div ref={box} class="parts">
         {properties.map((property) => property.content)}
       </div>
@@ -146,7 +144,7 @@ function IconButton({ icon, label, id, disabled, press }: IconProps) {
 }
 
 export function ListOf(props: ArrayFieldTemplateProps) {
-  const { fieldPathId, schema, items, required, canAdd, disabled, readonly, onAddClick } = props;
+  const { fieldPathId, schema, items, canAdd, disabled, readonly, onAddClick } = props;
   const { say } = useUi();
   const { label } = useContext(CalledContext);
   const id = ownId(fieldPathId.$id);
@@ -159,7 +157,7 @@ export function ListOf(props: ArrayFieldTemplateProps) {
     last?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   }, [items.length]);
   return (
-    <Section id={id} schema={schema} required={required}>
+    <Section id={id} schema={schema}>
       <div ref={box} class="listed">
         {items}
       </div>

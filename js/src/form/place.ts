@@ -18,6 +18,8 @@ export interface Called {
   /** There is a description, or a hint. */
   about: boolean;
   wrong: boolean;
+  /** It is required, and that is drawn beside its name. */
+  star: boolean;
 }
 
 export const CalledContext = createContext<Called>({
@@ -25,4 +27,5 @@ export const CalledContext = createContext<Called>({
   quiet: false,
   about: false,
   wrong: false,
+  star: false,
 });

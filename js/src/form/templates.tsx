@@ -35,12 +35,19 @@ function Field(props: FieldTemplateProps) {
   const scalar = form !== "section" && form !== "union";
   const quiet = root || place?.kind === "branch" || (scalar && (entry || isPlainItem(place)));
   const words = [schema.description, hintOf(schema, say)].filter(Boolean) as string[];
-  const called = { label, quiet, about: words.length > 0, wrong: rawErrors.length > 0 };
+  const star = required && place?.kind !== "item" && !quiet;
+  const called = {
+    label,
+    quiet,
+    about: words.length > 0,
+    wrong: rawErrors.length > 0,
+    star: star === true,
+  };
   const named = form === "line" || form === "group";
   const body = (
     <div class={`field ${form}`} data-path={pointer(fieldPathId.path)}>
       {named && (
-        <Name id={id} group={form === "group"} quiet={quiet} required={required}>
+        <Name id={id} group={form === "group"} quiet={quiet} star={star}>
           <Revealed text={label} />
         </Name>
       )}
@@ -78,15 +85,15 @@ interface NameProps {
   id: string;
   group: boolean;
   quiet: boolean;
-  required?: boolean | undefined;
+  star: boolean | undefined;
   children: ComponentChildren;
 }
 
-function Name({ id, group, quiet, required, children }: NameProps) {
+function Name({ id, group, quiet, star, children }: NameProps) {
   const inner = (
     <>
       {children}
-      {required && !quiet && <Star />}
+      {star && <Star />}
     </>
   );
   const look = quiet ? "name quiet" : "name";
@@ -136,7 +143,7 @@ export function Errors({ id, errors }: { id: string; errors: string[] }) {
 
 /** A picker of branches, and the fields of the chosen one. */
 function Union({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
-  const { label, quiet } = useContext(CalledContext);
+  const { label, quiet, star } = useContext(CalledContext);
   const props = (selector as VNode | undefined)?.props as
     | { id: string; rawErrors?: string[]; required?: boolean }
     | undefined;
@@ -145,6 +152,7 @@ function Union({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
     <>
       <span class={quiet ? "name quiet" : "name"} aria-hidden="true">
         <Revealed text={label} />
+        {star && <Star />}
       </span>
       {selector}
       {optionSchemaField ? (

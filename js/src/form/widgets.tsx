@@ -137,7 +137,7 @@ const indexOf = (options: EnumOptionsType[], value: unknown): number =>
 function Select(props: Props) {
   const { id, schema, value, disabled, readonly, onChange } = props;
   const { say } = useUi();
-  const { label } = useContext(CalledContext);
+  const { label, star } = useContext(CalledContext);
   const options = optionsOf(props);
   const picker = isPicker(id);
   const at = indexOf(options, value);
@@ -145,7 +145,7 @@ function Select(props: Props) {
   const blank = !picker && (schema.default === undefined || at < 0);
   return (
     <select
-      {...useAria(picker ? { ...props, id: baseOf(id) } : props)}
+      {...useAria(picker ? { ...props, id: baseOf(id), required: star } : props)}
       id={picker ? pickerId(id) : elementId(id)}
       aria-label={picker ? label : undefined}
       value={at < 0 ? "" : String(at)}
@@ -175,7 +175,7 @@ function Radio(props: Props) {
     <div
       {...useAria(props)}
       id={elementId(id)}
-      class="choices"
+      class="options"
       role="radiogroup"
       aria-labelledby={labelId(id)}
     >
@@ -211,7 +211,7 @@ function Checkboxes(props: Props) {
     <div
       {...aria}
       id={elementId(id)}
-      class="choices checks"
+      class="options checks"
       role="group"
       aria-labelledby={labelId(id)}
     >
