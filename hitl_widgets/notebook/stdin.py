@@ -24,12 +24,17 @@ NEEDS = ("stdin_socket.poll", "session.send", "session.recv", "_parent_ident")
 LOOK_MILLISECONDS = 20
 """How often a reader looks whether its question was taken back."""
 
+MENU = ":menu"
+"""Typed alone it leaves a line without an answer: an input box has no Escape that could be told."""
+
 END = "\x04"
 """What a front end replies for the end of the input."""
 
 
 class CellInput:
     """The front end's input box, for the cell that runs where this is made."""
+
+    way_out = MENU
 
     def __init__(self) -> None:
         self._output = functools.partial(kernel.output_to, kernel.current_parent())
@@ -54,7 +59,7 @@ class CellInput:
         Raises
         ------
         Left
-            The end of the input, or there is no input box.
+            ``:menu`` was typed, or the input ended, or there is no input box.
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[str] = loop.create_future()
@@ -63,8 +68,8 @@ class CellInput:
         def settle(text: str | None) -> None:
             if answer.done():
                 return
-            if text is None:
-                answer.set_exception(Left("eof"))
+            if text is None or text.strip() == MENU:
+                answer.set_exception(Left("eof" if text is None else "escape"))
             else:
                 answer.set_result(text)
 

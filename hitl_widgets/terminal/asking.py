@@ -112,14 +112,8 @@ class _Talk:
             say(words.payload(request.suspend_payload))
         if request.kind == "input" and "answer" in request.allowed:
             say(words.question(request), "bold")
-            say(
-                "Enter keeps what is in [ ]; Escape to decline, for details, or to leave it.", "dim"
-            )
-        else:
-            self._menu()
-
-    def _menu(self) -> None:
-        self.device.say(f"{words.question(self.request)}  {'  '.join(self._offers().values())}")
+            way_out = f"{self.device.way_out} to decline, for details, or to leave it"
+            say(f"Enter keeps what is in [ ]; {way_out}.", "dim")
 
     def _offers(self) -> dict[str, str]:
         """What can be typed: the key, and its words."""

@@ -33,6 +33,11 @@ PROMPT = "> "
 class Person(Protocol):
     """Somebody who can be told something and types lines: at a terminal, or at an input box."""
 
+    @property
+    def way_out(self) -> str:
+        """In words, what leaves a line without an answer."""
+        ...
+
     def say(self, words: str, style: str = "") -> None:
         """Show words, already escaped."""
         ...
@@ -70,6 +75,7 @@ class Device:
 
     stdin: TextIO
     stdout: TextIO
+    way_out: str = "Escape"
 
     @functools.cached_property
     def console(self) -> Console:

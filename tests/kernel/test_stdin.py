@@ -94,6 +94,18 @@ class TestNoHello:
         page.types("tr0ub")
         assert "GOT tr0ub" in await cell.ok()
 
+    async def test_a_form_in_the_box_can_be_left_to_decline(self, page: Hitl) -> None:
+        cell = page.notebook.execute(
+            "from hitl_widgets.notebook import beside\nbeside.HELLO_SECONDS = 0.2\n"
+            "try: await hitl.ask(int, 'How many?')\n"
+            "except hitl.Declined: print('RAISED')"
+        )
+        await page.asked()
+        page.types(":menu")
+        assert "[n]o" in (await page.asked())["prompt"]
+        page.types("n")
+        assert "RAISED" in await cell.ok()
+
 
 class TestHello:
     async def test_a_page_that_said_hello_is_enough(self, page: Hitl) -> None:

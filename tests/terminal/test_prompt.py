@@ -71,7 +71,7 @@ class TestAnAgentsCalls:
         terminal.sees("Why, and what to do instead:")
         terminal.types("Archive it instead")
         shown = terminal.ends()
-        assert "Their reason: 'Archive it instead'" in shown
+        assert "Do not call delete_record again" in shown
         assert terminal.seen.count("RAN") == 1
         first, second = rows()
         assert (first["state"], first["via"], first["args"]) == (
