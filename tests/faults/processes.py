@@ -17,7 +17,7 @@ from typing import Any
 FULL = os.environ.get("HITL_TEST_ALL") == "1"
 """Full sizes: ``make test-all``."""
 
-LONG = 12
+LONG = 60
 """Seconds after which a process that should have ended hangs."""
 
 

@@ -36,39 +36,42 @@ def _when(told: Witness, what: str, more_than: int) -> int:
 
 def _compare(path: Path) -> Counter[str]:
     """The store against the witness; counts of what became of the calls."""
-    store, saw = SqliteStore(path), Counter(Witness(path.parent).lines())
+    store, witness = SqliteStore(path), Witness(path.parent)
     store.sweep()
     assert store.check() == []
+    # One process may still be at work: what was seen before and after the store was read.
+    told, before = Witness(path.parent, "told").lines(), Counter(witness.lines())
     counts: Counter[str] = Counter()
     runs = store.runs(limit=1_000_000)
+    rows = [call for run in runs for call in store.calls(run.id)]
+    saw = Counter(witness.lines())
     known: set[str] = set()
-    for run in runs:
-        for call in store.calls(run.id):
-            what = f"{call.tool_name} {call.args['id']}"
-            counts[f"{call.tool_name} {call.state}"] += 1
-            if call.tool_name in ("peek", "tag"):
-                known.add(what)  # may be done again
-                assert saw[what] or call.state != "done"
-            elif call.tool_name == "delete":
-                known.add(what)
-                assert saw[what] <= 1, f"{what} was doubled"
-                assert saw[what] == 1 or call.state != "done", f"{what} is done and never happened"
-                assert saw[what] == 0 or call.state in (*ENDED, "executing"), (
-                    f"{what} happened and is {call.state}"
-                )
+    for call in rows:
+        what = f"{call.tool_name} {call.args['id']}"
+        counts[f"{call.tool_name} {call.state}"] += 1
+        if call.tool_name in ("peek", "tag"):
+            known.add(what)  # may be done again
+            assert saw[what] or call.state != "done"
+        elif call.tool_name == "delete":
+            known.add(what)
+            assert saw[what] <= 1, f"{what} was doubled"
+            assert saw[what] == 1 or call.state != "done", f"{what} is done and never happened"
+            assert before[what] == 0 or call.state in (*ENDED, "executing"), (
+                f"{what} happened and is {call.state}"
+            )
     # A free look that happened has a row; each run makes two.
     for what, times in saw.items():
         if what.startswith("look"):
             assert times <= 2, f"{what} was doubled"
-    assert {w for w in saw if not w.startswith("look")} <= known
-    _acknowledged(store, path.parent, {run.id: run.state for run in runs})
+    assert {w for w in before if not w.startswith("look")} <= known
+    _acknowledged(store, told, {run.id: run.state for run in runs})
     store.close()
     return counts
 
 
-def _acknowledged(store: SqliteStore, folder: Path, states: dict[str, str]) -> None:
+def _acknowledged(store: SqliteStore, told: list[str], states: dict[str, str]) -> None:
     """Nothing that a process was told happened is lost."""
-    for line in Witness(folder, "told").lines():
+    for line in told:
         verb, _, name = line.partition(" ")
         if verb == "opened":
             assert states[name] in ("running", "suspended", "completed"), f"{line}: {states[name]}"
