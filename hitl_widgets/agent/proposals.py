@@ -105,13 +105,13 @@ async def _check(
     entry = frame.entries.get(proposed.name)
     try:
         if entry is None:
-            return _refused(frame, call, _why_unknown(frame, proposed), None)
+            return _refused(call, _why_unknown(frame, proposed), None)
         return entry, replace(call, args=await _prepared(frame, entry.tool, call, proposed))
     except InvalidAnswer as e:
         text = f"{e}\nCorrect the arguments and call again."
     except _HookFailed as e:
         text = HOOK_FAILED.format(e)
-    return _refused(frame, call, text, entry.tool if entry is not None else None)
+    return _refused(call, text, entry.tool if entry is not None else None)
 
 
 def _why_unknown(frame: FrameRun, proposed: models.ProposedCall) -> str:
@@ -137,7 +137,7 @@ async def _judge(
     match judged.permission:
         case "deny":
             text = DISABLED if judged.evaluation is None else DENIED
-            return _refused(frame, call, text.format(call.tool_name), entry.tool)
+            return _refused(call, text.format(call.tool_name), entry.tool)
         case "ask":
             return _asking(frame, entry.tool, call, kind="approval")
         case _:
@@ -175,7 +175,7 @@ async def _prepared(
     frame: FrameRun, tool: Tool, call: Call, proposed: models.ProposedCall
 ) -> dict[str, Any]:
     if proposed.args is None:
-        fault = {"path": [], "message": "not a JSON object", "type": "json"}
+        fault: dict[str, Any] = {"path": [], "message": "not a JSON object", "type": "json"}
         raise InvalidAnswer([fault], f"The arguments of {tool.id} are not valid")
     args = tool.check(proposed.args)
     hook = frame.agent.hooks.prepare_tool_call
@@ -189,7 +189,7 @@ async def _prepared(
     return tool.check(seen.args)
 
 
-def _refused(frame: FrameRun, call: Call, text: str, tool: Tool | None) -> Proposal:
+def _refused(call: Call, text: str, tool: Tool | None) -> Proposal:
     masked = mask(call.args, tool.secrets_in(call.args)) if tool else call.args
     done = replace(call, state="done", args=masked, result={"type": "denied", "value": text})
     return Proposal(NewCall(done, {}), masked)
@@ -243,7 +243,7 @@ def describe(
     """The request about a call: masked, fingerprinted, and everything a card needs."""
     driver = frame.driver
     secrets = tool.secrets_in(call.args)
-    resume_schema = {} if kind == "input" else None
+    resume_schema: dict[str, Any] | None = {} if kind == "input" else None
     if resume is not None:
         resume_schema = resume.json_schema
     scope = {
@@ -292,6 +292,7 @@ def describe(
         digests=known.digests,
         declined_before=driver.times_declined(known.text),
         expires_at=None if seconds is None else utc(driver.now() + seconds),
+        store=driver.desk.store,
     )
 
 
