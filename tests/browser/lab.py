@@ -99,6 +99,7 @@ def _command(root: Path, port: int, token: str) -> list[str]:
         f"--IdentityProvider.token={token}",
         # window.jupyterapp: commands and kernel state, without reading them off the screen.
         "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         # A killed kernel is noticed after this many seconds instead of three.
         "--KernelRestarter.time_to_dead=1.0",
     )

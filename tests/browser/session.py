@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from .lab import OWN_KERNEL, PROJECT, LabServer
 from .notebook import KERNEL_LIMIT, PAGE_HELPERS, Notebook, write_notebook
@@ -61,7 +61,8 @@ def chromium_path() -> str:
 
 @contextlib.contextmanager
 def running_chromium() -> Iterator[Browser]:
-    """Run a headless Chromium."""
+    """Run a headless Chromium. A busy machine may take its time before something is there."""
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_FLAGS)
         try:
