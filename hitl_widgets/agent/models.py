@@ -90,13 +90,23 @@ class Delta:
 def resolve(model: Any) -> Model:
     """A pydantic-ai `Model` from ``"provider:name"`` or a model object."""
     if isinstance(model, Model):
-        return model
+        return _strict(cast("Model", model))
     if isinstance(model, str):
-        return infer_model(model)
+        return _strict(infer_model(model))
     raise AgentDefinitionError(
         f"model={model!r}: give 'provider:name' (such as 'anthropic:claude-…'), a "
         "hitl.ScriptedModel([...]), or any pydantic-ai Model."
     )
+
+
+def _strict(model: Model) -> Model:
+    """Have a chat stream that just ends raise, as far as the caller's profile leaves that open.
+
+    Otherwise the library takes it for a whole reply that stopped.
+    """
+    profile = cast("dict[str, Any]", model.profile)
+    profile.setdefault("openai_chat_streaming_requires_finish_reason", True)
+    return model
 
 
 async def ask(
