@@ -1,0 +1,1 @@
+"""Real provider SDKs against a loopback server that speaks their wire formats."""
