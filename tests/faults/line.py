@@ -18,7 +18,6 @@ from hitl_widgets.errors import HitlError
 from hitl_widgets.store import open_store
 from hitl_widgets.store.sqlite import SqliteStore
 
-
 LOADED = (hitl.Agent, hitl.ScriptedModel, hitl.tool, hitl.decide, hitl.pending)
 """Public names load what they need when first used: here, once, for all processes."""
 
@@ -52,44 +51,48 @@ def clerk(store: Any, folder: Path, *, pause: float = 0.0, marks: Any = None) ->
     witness, reached = Witness(folder), marks or (lambda _: None)
 
     @hitl.tool(require_approval=True)
-    async def delete(id: str) -> str:
+    async def delete(name: str) -> str:
         "Delete a record."
         reached("body")
         await asyncio.sleep(random.random() * pause)  # noqa: S311
-        witness.saw(f"delete {id}")
+        witness.saw(f"delete {name}")
         reached("effect")
         await asyncio.sleep(random.random() * pause)  # noqa: S311
-        return f"deleted {id}"
+        return f"deleted {name}"
 
     @hitl.tool
-    async def look(id: str) -> str:
+    async def look(name: str) -> str:
         "Look at a record; this leaves a trace."
         reached("free body")
         await asyncio.sleep(random.random() * pause)  # noqa: S311
-        witness.saw(f"look {id}")
+        witness.saw(f"look {name}")
         reached("free effect")
-        return f"saw {id}"
+        return f"saw {name}"
 
     @hitl.tool(effect="read")
-    async def peek(id: str) -> str:
+    async def peek(name: str) -> str:
         "Read a record."
-        witness.saw(f"peek {id}")
-        return f"read {id}"
+        witness.saw(f"peek {name}")
+        return f"read {name}"
 
     @hitl.tool(idempotent=True, require_approval=True)
-    async def tag(id: str) -> str:
+    async def tag(name: str) -> str:
         "Tag a record, which may be done again."
         await asyncio.sleep(random.random() * pause)  # noqa: S311
-        witness.saw(f"tag {id}")
+        witness.saw(f"tag {name}")
         await asyncio.sleep(random.random() * pause)  # noqa: S311
-        return f"tagged {id}"
+        return f"tagged {name}"
 
     def named(tool: str) -> Any:
-        return lambda messages: [hitl.call(tool, id=_prompt(messages))]
+        return lambda messages: [hitl.call(tool, name=_prompt(messages))]
 
     def asking(messages: Any) -> Any:
         name = _prompt(messages)
-        return [hitl.call("peek", id=name), hitl.call("delete", id=name), hitl.call("tag", id=name)]
+        return [
+            hitl.call("peek", name=name),
+            hitl.call("delete", name=name),
+            hitl.call("tag", name=name),
+        ]
 
     model = hitl.ScriptedModel([named("look"), asking, named("look"), "done"])
     return hitl.Agent("clerk", model=model, tools=[delete, look, peek, tag], store=store)

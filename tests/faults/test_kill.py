@@ -47,7 +47,7 @@ def _compare(path: Path) -> Counter[str]:
     saw = Counter(witness.lines())
     known: set[str] = set()
     for call in rows:
-        what = f"{call.tool_name} {call.args['id']}"
+        what = f"{call.tool_name} {call.args['name']}"
         counts[f"{call.tool_name} {call.state}"] += 1
         if call.tool_name in ("peek", "tag"):
             known.add(what)  # may be done again
