@@ -258,7 +258,7 @@ class External:
         )
         for new in made:
             if new.request is not None:
-                self._show(new.request)
+                self._show(replace(new.request, store=self.store))
         return ids
 
     def checked_by(self, call_id: str, check: Check | None) -> None:
