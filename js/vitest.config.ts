@@ -35,10 +35,33 @@ export default defineConfig({
       },
       { find: "fast-uri", replacement: new URL("src/form/no-uri.ts", import.meta.url).pathname },
       {
-        find: /^.*\/getDefaultRegistry\.js$/,
+        find: "own-registry",
         replacement: new URL("src/form/registry.ts", import.meta.url).pathname,
       },
     ],
+  },
+  // Packages are bundled beforehand; our part of them is joined when they are served.
+  optimizeDeps: {
+    include: [
+      "@cfworker/json-schema",
+      "@rjsf/core/lib/components/Form.js",
+      "@rjsf/core/lib/components/fields/ArrayField.js",
+      "@rjsf/core/lib/components/fields/BooleanField.js",
+      "@rjsf/core/lib/components/fields/MultiSchemaField.js",
+      "@rjsf/core/lib/components/fields/ObjectField.js",
+      "@rjsf/core/lib/components/fields/SchemaField.js",
+      "@rjsf/core/lib/components/fields/StringField.js",
+      "@rjsf/utils",
+    ],
+    rolldownOptions: {
+      plugins: [
+        {
+          name: "own-registry",
+          resolveId: (id) =>
+            id.endsWith("/getDefaultRegistry.js") ? { id: "own-registry", external: true } : null,
+        },
+      ],
+    },
   },
   server: { fs: { allow: [".."] } },
   test: {

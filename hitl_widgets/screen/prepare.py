@@ -127,7 +127,7 @@ def _grant(request: Request, draft: GrantDraft, locale: str) -> Prepared:
 
 def _words(request: Request, draft: GrantDraft, until: float | None, locale: str) -> str:
     tool = visible(request.tool_name)
-    agent = " › ".join(visible(step) for step in request.agent_path)
+    agent = " › ".join(visible(step) for step in request.agent_path)  # noqa: RUF001
     shown = draft.fixed if draft.covers == "fixed" else request.args
     values = ", ".join(_value(request, name, locale) for name in shown if name in request.args)
     what = say(f"always.rule.{draft.covers}", locale, tool=tool, agent=agent, values=values)

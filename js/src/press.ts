@@ -110,7 +110,8 @@ export function usePress(press: (verdict: Verdict) => void, enabled: boolean) {
       fresh.current = false;
     },
     onClick: () => {
-      if (enabled && watch.current) press(watch.current.judge(performance.now()));
+      // Drawn so lately that nobody has begun to watch it: too early.
+      if (enabled) press(watch.current?.judge(performance.now()) ?? "early");
     },
   };
 }

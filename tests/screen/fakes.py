@@ -95,7 +95,7 @@ class FakeDesk:
         *,
         fingerprint: str | None = None,
         via: str = "api",
-        always: Any = None,
+        always: Any = None,  # noqa: ARG002
     ) -> Receipt:
         self.loops.append(asyncio.get_running_loop())
         if self.fault is not None:
