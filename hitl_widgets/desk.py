@@ -357,8 +357,9 @@ class Desk:
     # -- watching ----------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called, on any thread, with every request that changes, whoever
-        changed it. Returns the function that ends it.
+        """Have `listener` called with every request that changes, whoever changed it.
+
+        It is called on any thread. Returns the function that ends it.
         """
         with self._lock:
             self._next_listener += 1
@@ -403,8 +404,9 @@ class Desk:
                 self._publish()
 
     def follow(self, run_id: str, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have `wake` called, on any thread, when something of a run changes; it may be driven
-        anywhere. Returns the function that ends it.
+        """Have `wake` called when something of a run changes, wherever it is driven.
+
+        It is called on any thread. Returns the function that ends it.
         """
         with self._lock:
             self.followers.setdefault(run_id, set()).add(wake)
@@ -458,7 +460,7 @@ def _tell(listener: Listener, request: Request) -> None:
     """One listener's fault must not keep the others, or the decision, from going on."""
     try:
         listener(request)
-    except Exception:
+    except Exception:  # noqa: BLE001
         _log.exception("a listener failed on request %s", request.id)
 
 

@@ -15,7 +15,6 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -198,8 +197,8 @@ async def _call(function: Callable[[ApprovalContext], Any] | None, context: Appr
         async with asyncio.timeout(TIMEOUT):
             if inspect.iscoroutinefunction(function):
                 return await function(context)
-            run = partial(contextvars.copy_context().run, function, context)
-            answer = await asyncio.get_running_loop().run_in_executor(_threads, run)
+            carry = contextvars.copy_context().run
+            answer = await asyncio.wrap_future(_threads.submit(carry, function, context))
             return await answer if inspect.isawaitable(answer) else answer
     except Exception:  # noqa: BLE001  # a broken rule asks a human, whatever broke it
         return None
@@ -295,20 +294,20 @@ class Administrator:
         return judged
 
 
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in cast("list[Any]", value))
+
+
 _SHAPES: dict[str, Callable[[Any], bool]] = {
-    "always_ask": lambda v: _names(v),
-    "forbid": lambda v: _names(v),
+    "always_ask": _names,
+    "forbid": _names,
     "grants": lambda v: v is False,
     "record": lambda v: v in ("full", "short", "none"),
     "headless": lambda v: v in ("prompt", "suspend", "decline", "error"),
     "retention_days": lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v >= 0,
-    "notify": lambda v: _names(v),
+    "notify": _names,
 }
 _read: tuple[tuple[str, int, int], Administrator] | None = None
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in cast("list[Any]", value))
 
 
 def administrator() -> Administrator:
@@ -319,7 +318,7 @@ def administrator() -> Administrator:
     AgentDefinitionError
         The file is there and cannot be read or understood: nothing runs then (R5).
     """
-    global _read
+    global _read  # noqa: PLW0603  # one file per process, read again when it changes
     named = os.environ.get("HITL_POLICY")
     path = Path(named) if named else _system_path()
     try:
@@ -359,8 +358,10 @@ def _parsed(path: Path) -> Administrator:
             f"understood: it takes {', '.join(sorted(known))}, and can only tighten. Nothing was "
             "run."
         )
-    lists = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
-    return Administrator(**cast("Any", lists))
+    frozen: dict[str, Any] = {
+        n: tuple(cast("list[str]", v)) if isinstance(v, list) else v for n, v in given.items()
+    }
+    return Administrator(**frozen)
 
 
 # -- judging -------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Our agent: one engine, whose calls a human decides."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import time
 from collections.abc import Sequence
@@ -162,8 +163,10 @@ class Agent:
         return RunHandle(self, prompt, key, self._options(options))
 
     async def stream(self, prompt: str, **options: Any) -> RunStream:
-        """Run and watch. Never asks anybody: the stream ends ``suspended`` when only a human
-        can move it on."""  # noqa: D209
+        """Run and watch; never asks anybody.
+
+        The stream ends ``suspended`` when only a human can move it on.
+        """
         begun = await self.begin(new_id("run"), prompt, None, self._options(options))
         if isinstance(begun, RunStream):
             return begun
@@ -312,8 +315,10 @@ class Agent:
     async def list_suspended_runs(
         self, *, thread_id: str | None = None, resource_id: str | None = None
     ) -> list[SuspendedRun]:
-        """Runs of this agent that wait for a human, oldest first; complete enough to rebuild a
-        screen from nothing."""  # noqa: D209
+        """Runs of this agent that wait for a human, oldest first.
+
+        Complete enough to rebuild a screen from nothing.
+        """
         return await following.suspended_runs(self, thread_id, resource_id)
 
     async def send_tool_approval(
@@ -334,7 +339,7 @@ class Agent:
         AmbiguousRequest
             Several runs of it wait: name the `tool_call_id`.
         """
-        if not isinstance(approved, bool):
+        if not isinstance(approved, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotAsked(f"approved={approved!r}: give True or False.")
         request = await following.of_thread(self, thread_id, resource_id, tool_call_id)
         decision = Approve() if approved else Decline(reason)
@@ -361,9 +366,12 @@ class Agent:
     async def begin(
         self, run_id: str, prompt: str, key: str | None, options: RunOptions
     ) -> Driver | RunStream | str:
-        """A driver for a new run; or the id of the unfinished run of the same key; or, when the
-        message filled in what waited on its thread, a stream of that."""  # noqa: D209
-        if not isinstance(prompt, str):
+        """A driver for a new run, or what stands in its place.
+
+        That is the id of the unfinished run of the same key; or, when the message filled in what
+        waited on its thread, a stream of that.
+        """
+        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise AgentDefinitionError(f"The prompt is a {type(prompt).__name__}: give text.")
         administrator()
         self.loop = asyncio.get_running_loop()
@@ -525,14 +533,14 @@ class Agent:
         asking = shown is not None
         if not isinstance(run, str):
             if shown is not None:
-                run.screen = self._screen(run.run.id, shown)
+                run.screen = self._screen(shown, run.run.id)
             run.start(waits=self._settle_waiting(run, asking=asking, headless=headless))
             return run
 
         def prepare(driver: Driver) -> None:
             driver.waits = self._settle_waiting(driver, asking=asking, headless=headless)
 
-        screen = None if shown is None else lambda run_id: self._screen(run_id, shown)
+        screen = None if shown is None else functools.partial(self._screen, shown)
         driver, _ = await following.take(self, run, waits=None, screen=screen, prepare=prepare)
         return driver
 
@@ -546,7 +554,7 @@ class Agent:
         text = how_to_decide(self.id, self.store.location, result.run_id, result.requests)
         raise RunSuspended(text, result.requests)
 
-    def _screen(self, run_id: str, shown: surface.Surface) -> Any:
+    def _screen(self, shown: surface.Surface, run_id: str) -> Any:
         return shown.run_started(
             run_id=run_id,
             title=self.name,

@@ -247,7 +247,9 @@ class CallRun:
         return None
 
     async def _context(self) -> ToolContext:
-        given = await self.driver.read("answers", self.call.id) if self.asked else []
+        given: list[dict[str, Any]] = []
+        if self.asked:
+            given = await self.driver.read("answers", self.call.id)
         suspended = [r for r in self.asked if r.scope.get("how") == "suspend"]
         mine = {r.id for r in suspended}
         typed = [self._typed(a["answer"]) for a in given if a["request_id"] in mine]

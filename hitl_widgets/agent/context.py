@@ -20,15 +20,25 @@ class _Recorded:
 class Link(Protocol):
     """The engine's end of a running body."""
 
-    def suspend(self, payload: Any) -> None: ...
+    def suspend(self, payload: Any) -> None:
+        """Note the pause."""
+        ...
 
-    async def ask(self, kind: Any, message: str, initial: Any) -> Any: ...
+    async def ask(self, kind: Any, message: str, initial: Any) -> Any:
+        """Ask for data and wait in place."""
+        ...
 
-    async def confirm(self, message: str) -> bool: ...
+    async def confirm(self, message: str) -> bool:
+        """Ask yes or no and wait in place."""
+        ...
 
-    async def step(self, name: str, fn: Callable[[], Any]) -> Any: ...
+    async def step(self, name: str, fn: Callable[[], Any]) -> Any:
+        """Run `fn` once, and remember its result."""
+        ...
 
-    def progress(self, fraction: float | None, message: str) -> None: ...
+    def progress(self, fraction: float | None, message: str) -> None:
+        """Say how far the body is."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +70,9 @@ class ToolContext:
     _link: Link = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
 
     def suspend(self, payload: Any = None) -> Awaitable[None]:
-        """Pause the run and ask a human for `resume_data`. Return right after it: the body runs
-        again from the top when the answer is there.
+        """Pause the run and ask a human for `resume_data`.
+
+        Return right after it: the body runs again from the top when the answer is there.
 
         Raises
         ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import AgentDefinitionError, InvalidAnswer, RunSuspended
 from ..events import chunk
@@ -148,8 +148,9 @@ def _question(request: Request) -> str:
     payload: Any = request.suspend_payload
     if request.message:
         return request.message
-    if isinstance(payload, dict) and isinstance(payload.get("message"), str):
-        return payload["message"]
+    named = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+    if isinstance(named.get("message"), str):
+        return named["message"]
     shown = "" if payload is None else f" {json.dumps(payload)}"
     fields = ", ".join((request.resume_schema or {}).get("properties", {}))
     return f"{request.tool_name}{shown}{f' needs {fields}' if fields else ''}"

@@ -127,8 +127,9 @@ class Driver:
 
     async def remember_rows(self) -> None:
         """Take from the store what an earlier driver counted."""
-        for call in await self.read("calls", self.run.id):
-            ran = (call.result or {}).get("type") in ("result", "error")
+        calls: list[Call] = await self.read("calls", self.run.id)
+        for call in calls:
+            ran = call.result is not None and call.result["type"] in ("result", "error")
             if ran or call.token or call.state in ("executing", "parked", "outcome_unknown"):
                 self._started.add(call.id)
         for request in await self.read("requests", run_id=self.run.id, limit=1_000_000):
@@ -184,10 +185,11 @@ class Driver:
 
     async def steps_of(self, call_id: str) -> dict[str, Any]:
         """What a call's steps gave so far; add to it, then `keep_steps`."""
-        if self._steps is None:
-            kept = await self.read("document", self._steps_name()) or {}
-            if self._steps is None:
-                self._steps = kept
+        kept: dict[str, dict[str, Any]] | None = self._steps
+        if kept is None:
+            kept = await self.read("document", self._steps_name())
+        if self._steps is None:  # a sibling may have been quicker
+            self._steps = {} if kept is None else kept
         return self._steps.setdefault(call_id, {})
 
     async def keep_steps(self) -> None:
@@ -277,7 +279,7 @@ class Driver:
     async def _call_hook(self, name: str, hook: Any, request: Request) -> None:
         try:
             await call_hook(hook, request)
-        except Exception:
+        except Exception:  # noqa: BLE001  # a hook that is only told of something stops nothing
             _log.exception("%s failed on %s", name, request.id)
 
     async def _consult(self, decide: Decide, request: Request) -> None:
@@ -292,7 +294,7 @@ class Driver:
                 )
         except AlreadyDecided:
             return
-        except Exception as e:
+        except Exception as e:  # noqa: BLE001  # raised again by the driver
             _log.exception("the reviewer %s failed on %s", who.name, request.id)
             self._reviewer_error = e
             self.wake()

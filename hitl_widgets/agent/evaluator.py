@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from ..policy import ApprovalContext, Evaluator, Verdict
 from . import models
@@ -46,9 +46,10 @@ def model_evaluator(model: Any) -> Evaluator:
             "arguments": dict(context.args),
         }
         said = await models.fill_in(resolved, _INSTRUCTIONS, json.dumps(shown), _SCHEMA)
-        permission = said.get("permission") if isinstance(said, dict) else None
+        given = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        permission = given.get("permission")
         if permission not in ("allow", "ask", "deny"):
             return Verdict("ask", "indeterminate")
-        return Verdict(permission, said.get("reason_code"))
+        return Verdict(permission, given.get("reason_code"))
 
     return evaluate

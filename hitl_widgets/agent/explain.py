@@ -1,4 +1,4 @@
-"""Who would be asked, and why: ``hitl.explain`` for one call, ``hitl.policy_table`` for an agent."""
+"""Who would be asked, and why: ``hitl.explain`` for a call, ``hitl.policy_table`` for an agent."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _rows(agent: Agent, run_rule: Any, above: str) -> list[PolicyRow]:
             )
         )
         if entry.tool.agent is not None:
-            rows += _rows(entry.tool.agent, run_rule, f"{above}{entry.tool.agent.id} › ")
+            rows += _rows(entry.tool.agent, run_rule, f"{above}{entry.tool.agent.id} > ")
     return rows
 
 

@@ -109,7 +109,9 @@ async def _latest(agent: Agent, run: Run, asked: list[Request], verb: Verdict) -
     fitting = [r for r in pending if verb in r.allowed]
     if fitting:
         return (await _ordered(agent, fitting))[-1]
-    over = [r for r in asked if verb in r.allowed and r.state not in ("pending", "stale", "refused")]
+    over = [
+        r for r in asked if verb in r.allowed and r.state not in ("pending", "stale", "refused")
+    ]
     if over and not pending:
         return max(over, key=lambda r: (r.decided_at or r.created_at).timestamp())
     waits = ", ".join(f"{r.tool_name} takes {' or '.join(r.allowed)}" for r in pending)
@@ -158,7 +160,7 @@ async def _check_here(agent: Agent, run_id: str) -> Frame:
         asker = at(agent, request.agent_path)
         if asker is None:
             raise UnknownAgent(
-                f"Run {run_id} waits in agent {' › '.join(request.agent_path)}, which "
+                f"Run {run_id} waits in agent {' > '.join(request.agent_path)}, which "
                 f"{agent.id!r} does not have here. Define it again; the snapshot is kept."
             )
         if request.tool_name not in asker.entries:
@@ -331,7 +333,11 @@ async def until_free(agent: Agent, run_id: str) -> None:
     """Wait until a run driven elsewhere rests, ends or loses its driver."""
     changed = asyncio.Event()
     loop = asyncio.get_running_loop()
-    stop = agent.desk.follow(run_id, lambda: loop.call_soon_threadsafe(changed.set))
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    stop = agent.desk.follow(run_id, wake)
     try:
         while True:
             changed.clear()

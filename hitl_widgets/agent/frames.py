@@ -361,25 +361,28 @@ class FrameRun:
 
     async def _advance(self, call: Call, asked: list[Request]) -> Finished | None:
         """Do what can be done about one call now; the run's end, if this ends it."""
+        latest = asked[-1] if asked else None
         if call.id in self.running or self._take_parked(call):
             run = self.running[call.id][1]
-            if run is not None and asked and asked[-1].state != "pending":
+            if run is not None and latest is not None and latest.state != "pending":
                 run.awaken()
-            return None
-        if call.state == "executing":
+        elif call.state == "executing":
             await self._executing(call, asked)
-            return None
-        if call.state not in ("waiting", "parked"):
-            return None
-        latest = asked[-1] if asked else None
-        if latest is None:
-            self._start(call, asked)
-            return None
-        match latest.state:
+        elif call.state in ("waiting", "parked"):
+            return await self._decided(call, asked, latest)
+        return None
+
+    async def _decided(
+        self, call: Call, asked: list[Request], latest: Request | None
+    ) -> Finished | None:
+        """Act on what was decided about a call that does not run."""
+        match None if latest is None else latest.state:
+            case None:
+                self._start(call, asked)
             case "approved" | "answered" | "parked":
                 self._start(call, asked)
             case "responded":
-                given = (latest.decision or {}).get("result")
+                given = ((latest and latest.decision) or {}).get("result")
                 result = {"type": "responded", "value": given}
                 await self.driver.answer_call(self, call, "done", result)
             case "declined" | "expired":
@@ -391,8 +394,11 @@ class FrameRun:
         return None
 
     async def _executing(self, call: Call, asked: list[Request]) -> None:
-        """A call that runs: begin it, wait for its thread, keep what could not be kept before,
-        or say that nobody knows."""
+        """A call that runs.
+
+        Begin it, wait for its thread, keep what could not be kept before, or say that nobody
+        knows.
+        """
         store = self.driver.desk.store
         key = (id(store), call.id)
         if call.id in opened:
@@ -473,7 +479,9 @@ class FrameRun:
             if (edited := telling.edited_args(asked)) is not None
         }
         messages = self.state.messages
-        messages[-1] = models.with_call_args(messages[-1], really)
+        reply = messages[-1]
+        assert models.is_reply(reply)  # nothing is added to history while its calls run
+        messages[-1] = models.with_call_args(reply, really)
         messages.append(models.tool_returns(returns, self.agent.instructions))
         self.state.usage, self.state.cost = usage, cost
         self.state.turn, self.turn = None, []

@@ -93,10 +93,10 @@ class Tool:
 
     def _bound(self, args: Mapping[str, Any], context: ToolContext) -> Callable[[], Any]:
         value = self.shape.validate(dict(args))
-        keywords = value if isinstance(value, Mapping) else _fields(value)
+        keywords = cast("dict[str, Any]", value) if isinstance(value, Mapping) else _fields(value)
         return functools.partial(
             cast("Callable[..., Any]", self.function),
-            **cast("Any", keywords),
+            **keywords,
             **dict.fromkeys(self.context_parameters, context),
         )
 
@@ -109,7 +109,8 @@ class Tool:
 
 def _fields(value: Any) -> dict[str, Any]:
     """The fields of a pydantic model given as `input_schema`."""
-    return {name: getattr(value, name) for name in type(value).model_fields}
+    names = cast("list[str]", list(cast("Any", type(value)).model_fields))
+    return {name: getattr(value, name) for name in names}
 
 
 @overload

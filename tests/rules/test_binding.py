@@ -52,7 +52,9 @@ async def test_arguments_changed_after_the_approval_are_asked_for_again(tmp_path
     agent = agent_on(store_at(tmp_path), GO, [saw.deleting()])
     run = await agent.generate("go")
     agent.store._db.write(
-        lambda tx: tx.rows("UPDATE calls SET args = ?", (json.dumps({"id": "other", "force": False}),))
+        lambda tx: tx.rows(
+            "UPDATE calls SET args = ?", (json.dumps({"id": "other", "force": False}),)
+        )
     )
     with pytest.raises(hitl.StaleFingerprint) as caught:
         await agent.approve_tool_call(run_id=run.run_id)

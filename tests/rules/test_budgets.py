@@ -108,8 +108,12 @@ async def test_a_limit_on_cost_without_a_price_is_an_error(tmp_path: Path) -> No
 
 async def test_a_nested_agents_calls_and_tokens_count(tmp_path: Path) -> None:
     saw, store = Witness(), store_at(tmp_path)
-    clerk = agent_on(store, [[hitl.call("look", id=str(i)) for i in range(3)], "end"], [saw.looking()])
-    boss = agent_on(store, [[hitl.call("agent-clerk", prompt="p")], tell_back], agents=[clerk], id="boss")
+    clerk = agent_on(
+        store, [[hitl.call("look", id=str(i)) for i in range(3)], "end"], [saw.looking()]
+    )
+    boss = agent_on(
+        store, [[hitl.call("agent-clerk", prompt="p")], tell_back], agents=[clerk], id="boss"
+    )
     run = await boss.generate("go", budget=hitl.Budget(max_tool_calls=3))
     assert run.finish_reason == "budget-reached"
     assert len(saw.did) == 2
@@ -135,4 +139,3 @@ async def test_budgets_make_sense() -> None:
     for wrong in ({"max_tool_calls": -1}, {"max_seconds": float("nan")}):
         with pytest.raises(hitl.AgentDefinitionError):
             hitl.Budget(**wrong)  # type: ignore[arg-type]
-

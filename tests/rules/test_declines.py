@@ -63,9 +63,7 @@ async def test_declining_with_stop_ends_the_run_and_withdraws_its_siblings(tmp_p
     states = sorted(r.state for r in agent.store.requests(run_id=run.run_id))
     assert states == ["declined", "withdrawn"]
     with pytest.raises(hitl.AlreadyDecided):
-        await agent.approve_tool_call(
-            run_id=run.run_id, tool_call_id=run.requests[0].tool_call_id
-        )
+        await agent.approve_tool_call(run_id=run.run_id, tool_call_id=run.requests[0].tool_call_id)
     assert saw.did == []
     with pytest.raises(hitl.SnapshotNotFound):
         agent.store.frame(run.run_id)
@@ -121,9 +119,7 @@ class TestExpiry:
 
     async def test_withdraw(self, tmp_path: Path) -> None:
         saw = Witness()
-        agent = agent_on(
-            store_at(tmp_path), GO, [saw.deleting(expires=0.05, on_expire="withdraw")]
-        )
+        agent = agent_on(store_at(tmp_path), GO, [saw.deleting(expires=0.05, on_expire="withdraw")])
         with hitl.reviewer(lambda _: None):
             result = await agent.run("go")
         assert result.finish_reason == "aborted"

@@ -89,7 +89,9 @@ async def test_an_edit_that_the_policy_denies_is_not_permitted(tmp_path: Path) -
 async def test_an_edit_in_a_nested_agent_is_judged_by_that_agents_rules(tmp_path: Path) -> None:
     saw, store = Witness(), store_at(tmp_path)
     child = agent_on(store, GO, [saw.deleting()], id="child", description="d")
-    boss = agent_on(store, [[hitl.call("agent-child", prompt="do")], "end"], agents=[child], id="boss")
+    boss = agent_on(
+        store, [[hitl.call("agent-child", prompt="do")], "end"], agents=[child], id="boss"
+    )
     run = await boss.generate("go")
     done = await boss.approve_tool_call_generate(run_id=run.run_id, args={"id": "new"})
     assert done.text == "end"

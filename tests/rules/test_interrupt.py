@@ -299,7 +299,9 @@ async def test_progress_and_messages_are_chunks(tmp_path: Path) -> None:
         ctx.progress(1.0, "all")
 
     turn = [hitl.call("work"), hitl.call("thread")]
-    heard = await chunks_of(await agent_on(store_at(tmp_path), [turn, "end"], [work, thread]).stream("go"))
+    heard = await chunks_of(
+        await agent_on(store_at(tmp_path), [turn, "end"], [work, thread]).stream("go")
+    )
     said = {(c.payload.fraction, c.payload.message) for c in heard if c.type == "tool-progress"}
     assert said == {(0.5, "half"), (None, "note"), (1.0, "all")}
 

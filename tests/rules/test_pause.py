@@ -138,9 +138,7 @@ async def test_only_the_first_suspension_of_a_pass_counts_and_what_follows_is_ig
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["same process", "after a restart"])
-async def test_several_suspensions_of_one_call_keep_all_answers(
-    tmp_path: Path, gone: bool
-) -> None:
+async def test_several_suspensions_of_one_call_keep_all_answers(tmp_path: Path, gone: bool) -> None:
     @hitl.tool(resume_schema=int, require_approval=True)
     async def add(ctx: hitl.ToolContext) -> int:
         "Add three numbers."
@@ -366,7 +364,9 @@ async def test_a_body_that_catches_everything_loses_no_pause(tmp_path: Path, end
     handle = agent.start("go")
     with hitl.reviewer(lambda _: None):
         handle = agent.start("go")
-        (request,) = await until(lambda: agent.store.requests(run_id=handle.run_id, states=("pending",)))
+        (request,) = await until(
+            lambda: agent.store.requests(run_id=handle.run_id, states=("pending",))
+        )
     if end == "cancel":
         handle.cancel()
     else:

@@ -154,8 +154,14 @@ async def test_functions_are_told_of_the_call_and_the_users_words_only(tmp_path:
         return False
 
     saw = Witness()
-    turns = [[hitl.call("look", id="secret tool result")], [hitl.call("delete_record", id="a")], "e"]
-    agent = agent_on(store_at(tmp_path), turns, [saw.looking(), saw.deleting(require_approval=rule)])
+    turns = [
+        [hitl.call("look", id="secret tool result")],
+        [hitl.call("delete_record", id="a")],
+        "e",
+    ]
+    agent = agent_on(
+        store_at(tmp_path), turns, [saw.looking(), saw.deleting(require_approval=rule)]
+    )
     desk = object()
     await agent.generate("please", request_context={"tier": 1}, workspace=desk)
     (context,) = seen
@@ -243,7 +249,14 @@ class TestAdministrator:
 
     @pytest.mark.parametrize(
         "text",
-        ["{", "[]", '{"allow": ["x"]}', '{"grants": true}', '{"always_ask": "x"}', '{"headless": 1}'],
+        [
+            "{",
+            "[]",
+            '{"allow": ["x"]}',
+            '{"grants": true}',
+            '{"always_ask": "x"}',
+            '{"headless": 1}',
+        ],
     )
     async def test_a_broken_file_stops_everything(
         self, tmp_path: Path, write: Any, text: str

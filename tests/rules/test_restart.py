@@ -19,7 +19,7 @@ from .making import Witness, agent_on, last_told, store_at, tell_back
 
 GO = [[hitl.call("delete_record", id="abc")], tell_back]
 
-CHILD = '''
+CHILD = """
 import asyncio, os, sys, time
 import hitl_widgets as hitl
 from pathlib import Path
@@ -56,12 +56,14 @@ def agent(turns):
 
 def tell(messages):
     return "told: " + str([p.content for p in messages[-1].parts])
-'''
+"""
 
 
 def in_child(tmp_path: Path, code: str, *, wait: bool = True) -> subprocess.Popen[str]:
     """Run code in a process of its own, after `CHILD`."""
-    script = CHILD + "\nasync def main():\n" + "\n".join("    " + line for line in code.splitlines())
+    script = (
+        CHILD + "\nasync def main():\n" + "\n".join("    " + line for line in code.splitlines())
+    )
     child = subprocess.Popen(
         [sys.executable, "-c", script + "\nasyncio.run(main())", str(tmp_path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -106,10 +108,10 @@ async def test_what_waited_when_its_process_was_killed_is_listed_decided_and_fin
     tmp_path: Path,
 ) -> None:
     """R14, F15: everything a screen needs is there, from nothing."""
-    code = f'''
+    code = f"""
 with hitl.reviewer(lambda r: None):
     await agent({TURNS}).run("go", thread_id="t", resource_id="u")
-'''
+"""
     child = in_child(tmp_path, code, wait=False)
     store = store_at(tmp_path)
     await kill_when(child, lambda: len(store.requests(states=("pending",))) == 2)
@@ -118,7 +120,11 @@ with hitl.reviewer(lambda r: None):
     (run,) = await agent.list_suspended_runs(thread_id="t")
     assert (run.thread_id, run.resource_id, run.agent_id) == ("t", "u", "clerk")
     request = run.tool_calls[0]
-    assert (request.tool_name, request.args, request.kind) == ("delete_record", {"id": "a"}, "approval")
+    assert (request.tool_name, request.args, request.kind) == (
+        "delete_record",
+        {"id": "a"},
+        "approval",
+    )
     assert request.fingerprint.startswith("hf1:")
     assert request.input_schema
     await agent.approve_tool_call_generate(
@@ -134,12 +140,14 @@ async def test_a_call_that_was_running_when_its_process_was_killed_is_of_unknown
     tmp_path: Path,
 ) -> None:
     """R13: free calls too; nothing re-executes by itself; a human settles it and the run goes on."""
-    code = '''
+    code = """
 with hitl.reviewer(lambda r: None):
     await agent([[hitl.call("write", n=1), hitl.call("delete_record", id="x")], tell]).run("go")
-'''
+"""
     child = in_child(tmp_path, code, wait=False)
-    await kill_when(child, lambda: did(tmp_path) and store_at(tmp_path).requests(states=("pending",)))
+    await kill_when(
+        child, lambda: did(tmp_path) and store_at(tmp_path).requests(states=("pending",))
+    )
     agent = here(tmp_path, [[hitl.call("write", n=1), hitl.call("delete_record", id="x")],
                             lambda m: str(last_told(m))])  # fmt: skip
     unknown = [r for r in await hitl.pending(agent.store) if r.state == "outcome_unknown"]
@@ -205,10 +213,10 @@ async def test_giving_up_tells_the_model(tmp_path: Path) -> None:
 async def test_reads_run_again_after_a_death_and_nothing_else_does(tmp_path: Path) -> None:
     """R13: effect="read"; a nested or gated sibling keeps its result."""
     (tmp_path / "wait").touch()
-    code = '''
+    code = """
 with hitl.reviewer(lambda r: hitl.Approve()):
     await agent([[hitl.call("delete_record", id="x"), hitl.call("read", n=2)], tell]).run("go")
-'''
+"""
     child = in_child(tmp_path, code, wait=False)
 
     def both() -> bool:
@@ -232,7 +240,9 @@ async def test_a_run_that_died_before_anything_was_saved_is_lost_and_its_key_is_
     child = in_child(tmp_path, code, wait=False)
     await kill_when(child, lambda: did(tmp_path))
     saw = Witness()
-    agent = agent_on(str(tmp_path / "hitl.db"), [[hitl.call("look", id="1")], "end"], [saw.looking()])
+    agent = agent_on(
+        str(tmp_path / "hitl.db"), [[hitl.call("look", id="1")], "end"], [saw.looking()]
+    )
     (lost,) = agent.store.runs()
     result = await agent.run("go", key="k")
     assert result.text == "end"
@@ -245,10 +255,10 @@ async def test_attach_waits_for_a_run_that_another_process_drives_and_takes_it_w
     tmp_path: Path,
 ) -> None:
     """R21."""
-    code = f'''
+    code = f"""
 with hitl.reviewer(lambda r: None):
     await agent({TURNS}).run("go")
-'''
+"""
     child = in_child(tmp_path, code, wait=False)
     store = store_at(tmp_path)
     async with asyncio.timeout(30):
@@ -272,24 +282,24 @@ async def test_two_processes_that_decide_two_calls_of_one_run_lose_nothing(tmp_p
     (run_id, first, second) = json.loads(
         in_child(
             tmp_path,
-            f'''
+            f"""
 import json
 run = await agent({TURNS}).generate("go")
 print(json.dumps([run.run_id, *[r.tool_call_id for r in run.requests]]))
-''',
+""",
         ).said  # type: ignore[attr-defined]
     )
     go = tmp_path / "go"
     children = [
         in_child(
             tmp_path,
-            f'''
+            f"""
 clerk = agent({TURNS})
 while not Path({str(go)!r}).exists():
     time.sleep(0.001)
 result = await clerk.approve_tool_call_generate(run_id={run_id!r}, tool_call_id={call_id!r})
 print(result.finish_reason, result.text)
-''',
+""",
             wait=False,
         )
         for call_id in (first, second)
@@ -375,9 +385,7 @@ async def test_a_model_that_fails_keeps_the_run_and_attach_tries_again(tmp_path:
             raise ConnectionError("gone")
         return "end"
 
-    agent = agent_on(
-        store_at(tmp_path), [[hitl.call("look", id="1")], flaky], [saw.looking()]
-    )
+    agent = agent_on(store_at(tmp_path), [[hitl.call("look", id="1")], flaky], [saw.looking()])
     with pytest.raises(ConnectionError) as caught:
         await agent.generate("go")
     assert "attach" in caught.value.__notes__[0]

@@ -142,9 +142,7 @@ async def test_mixed_siblings_gated_suspending_and_free(tmp_path: Path) -> None:
         hitl.call("delete_record", id="2"),
         hitl.call("name_it"),
     ]
-    agent = agent_on(
-        store_at(tmp_path), [turn, end], [name_it, saw.looking(), saw.deleting()]
-    )
+    agent = agent_on(store_at(tmp_path), [turn, end], [name_it, saw.looking(), saw.deleting()])
     stream = await agent.stream("go")
     heard = await chunks_of(stream)
     assert sorted(kinds(heard)) == sorted(

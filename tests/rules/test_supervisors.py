@@ -22,7 +22,7 @@ def asking() -> hitl.Tool:
 
 
 def tower(tmp_path: Path, saw: Witness, leaf_turns: Any = None, **leaf: Any) -> hitl.Agent:
-    """Three levels: boss › lead › clerk; the clerk has the tools."""
+    """Three levels: boss > lead > clerk; the clerk has the tools."""
     store = store_at(tmp_path)
     turns = leaf_turns or [[hitl.call("delete_record", id="deep")], tell_back]
     clerk = agent_on(
@@ -44,7 +44,11 @@ async def test_an_approval_three_levels_down_is_decided_at_the_top(
 ) -> None:
     saw = Witness()
     boss = tower(tmp_path, saw)
-    run = await boss.generate("go") if form == "generate" else await (await boss.stream("go")).result()
+    run = (
+        await boss.generate("go")
+        if form == "generate"
+        else await (await boss.stream("go")).result()
+    )
     (request,) = run.requests
     assert request.agent_path == ("boss", "lead", "clerk")
     assert (request.run_id, request.agent_id) == (run.run_id, "boss")
@@ -55,9 +59,7 @@ async def test_an_approval_three_levels_down_is_decided_at_the_top(
     if form == "generate":
         done = await boss.approve_tool_call_generate(run_id=run.run_id)
     else:
-        stream = await boss.approve_tool_call(
-            run_id=run.run_id, tool_call_id=request.tool_call_id
-        )
+        stream = await boss.approve_tool_call(run_id=run.run_id, tool_call_id=request.tool_call_id)
         heard = await chunks_of(stream)
         paths = [c.agent_path for c in heard if c.type == "tool-result"]
         assert paths == [("boss", "lead", "clerk"), ("boss", "lead"), ("boss",)]
@@ -132,7 +134,9 @@ async def test_a_branch_that_made_free_calls_only_does_not_make_them_again(tmp_p
         def looked(messages: Any) -> Any:
             return [hitl.call("ask")]
 
-        quick = agent_on(store, [[hitl.call("delete_record", id="q")], "q"], [saw.deleting()], id="quick")
+        quick = agent_on(
+            store, [[hitl.call("delete_record", id="q")], "q"], [saw.deleting()], id="quick"
+        )
         slow = agent_on(
             store,
             [[hitl.call("look", id="s")], looked, "s"],
@@ -219,7 +223,9 @@ async def test_a_nested_body_that_asks_waits_in_place(tmp_path: Path) -> None:
 
     store = store_at(tmp_path)
     clerk = agent_on(store, [[hitl.call("ask")], tell_back], [ask])
-    boss = agent_on(store, [[hitl.call("agent-clerk", prompt="p")], tell_back], agents=[clerk], id="boss")
+    boss = agent_on(
+        store, [[hitl.call("agent-clerk", prompt="p")], tell_back], agents=[clerk], id="boss"
+    )
     run = await boss.generate("go")
     await boss.resume_generate("a", run_id=run.run_id)
     done = await boss.resume_generate("b", run_id=run.run_id)
@@ -232,7 +238,7 @@ async def test_a_nested_agent_that_is_gone_is_named(tmp_path: Path) -> None:
     boss = tower(tmp_path, Witness())
     run = await boss.generate("go")
     alone = agent_on(boss.store, [], id="boss")
-    with pytest.raises(hitl.UnknownAgent, match="boss › lead › clerk|agent-lead"):
+    with pytest.raises(hitl.UnknownAgent, match="boss > lead > clerk"):
         await alone.approve_tool_call(run_id=run.run_id)
     assert (await hitl.pending(boss.store))[0].state == "pending"
 

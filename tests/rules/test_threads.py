@@ -119,9 +119,7 @@ async def test_a_message_that_fills_in_nothing_is_asked_back_in_the_conversation
     assert "Which city?" in again.text
     assert [r.id for r in again.requests] == [first.requests[0].id]
     assert (await hitl.pending(agent.store))[0].state == "pending"
-    words = [
-        p.content for m in await agent.memory.messages(agent.desk, "t", "u") for p in m.parts
-    ]
+    words = [p.content for m in await agent.memory.messages(agent.desk, "t", "u") for p in m.parts]
     assert words[-2:] == ["what is it?", again.text]
     stream = await agent.stream("hm", **AUTO)
     assert kinds(await chunks_of(stream)) == ["start", "finish"]
@@ -300,9 +298,7 @@ class TestMemory:
         assert await kept() == [*before, "text", "tool-call", "tool-return", "text"]
 
     async def test_the_next_run_of_the_thread_goes_on_from_it(self, tmp_path: Path) -> None:
-        agent = agent_on(
-            store_at(tmp_path), [lambda m: f"{len(m)} messages"], memory=hitl.Memory()
-        )
+        agent = agent_on(store_at(tmp_path), [lambda m: f"{len(m)} messages"], memory=hitl.Memory())
         texts = [(await agent.generate("hi", thread_id="t")).text for _ in range(3)]
         other = (await agent.generate("hi", thread_id="t", resource_id="else")).text
         assert texts == ["1 messages", "3 messages", "5 messages"]

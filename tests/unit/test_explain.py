@@ -71,7 +71,7 @@ def test_the_policy_table_reads_the_rules_and_warns(tmp_path: Path) -> None:
         "broad": "ask",
         "off": "deny",
         "agent-below": "allow",
-        "below › deep": "ask",
+        "below > deep": "ask",
     }
     warned = {w.split(":")[0] for w in table.warnings}
     assert warned == {"loose", "judged", "broad"}
