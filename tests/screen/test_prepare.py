@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ BIG = 2**53 + 1
 class Here:
     """An agent that stopped at a call, and a card's way to the desk."""
 
-    def __init__(self, store: SqliteStore, **options: Any) -> None:
+    def __init__(
+        self, store: SqliteStore, around: Callable[[Any], Any] = lambda tool: tool, **options: Any
+    ) -> None:
         self.store = store
         self.ran: list[dict[str, Any]] = []
 
-        @hitl.tool(**{"require_approval": True, "secret": ("/token",), **options.pop("tool", {})})
+        @hitl.tool(**{"require_approval": True, "secret": ("/token",), **options})
         async def pay(to: str, cents: int, token: str, memo: str = "") -> str:
             "Pay somebody."
             self.ran.append({"to": to, "cents": cents, "token": token, "memo": memo})
@@ -35,7 +38,7 @@ class Here:
 
         turns = [[hitl.call("pay", to="ada", cents=BIG, token="t0p")], tell_back]
         self.agent = hitl.Agent(
-            "clerk", model=hitl.ScriptedModel(turns), tools=[pay], store=store, **options
+            "clerk", model=hitl.ScriptedModel(turns), tools=[around(pay)], store=store
         )
 
     async def stop(self) -> Here:
@@ -115,12 +118,8 @@ class TestAnEdit:
         def judge(context: hitl.ApprovalContext) -> hitl.Verdict:
             return hitl.Verdict("deny" if context.args["to"] == "eve" else "ask")
 
-        here = Here(store, tool={"require_approval": None})
-        tools = [hitl.Toolset(here.agent.tools, policy=hitl.auto(judge))]
-        turns = [[hitl.call("pay", to="ada", cents=1, token="x")], tell_back]
-        here.agent = hitl.Agent(
-            "careful", model=hitl.ScriptedModel(turns), tools=tools, store=store
-        )
+        guard = hitl.auto(judge)
+        here = Here(store, lambda tool: hitl.Toolset([tool], policy=guard), require_approval=None)
         await here.stop()
         data = await here.form()
         with pytest.raises(NotPermitted):
@@ -161,8 +160,8 @@ class TestAStandingGrant:
         """R20."""
         told = await here.grant(covers="fixed", fixed=["to"], reach="run")
         assert told.words == (
-            'From now on, without asking: pay of clerk whenever to = "ada"; its other arguments may '
-            "be anything, in this run only. It ends when the tool changes, or when somebody "
+            'From now on, without asking: pay of clerk whenever to = "ada"; its other arguments '
+            "may be anything, in this run only. It ends when the tool changes, or when somebody "
             "revokes it (hitl.grants() lists all)."
         )
         assert hitl.grants(here.store) == []
