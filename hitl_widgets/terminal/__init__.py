@@ -11,5 +11,6 @@ from __future__ import annotations
 from .asking import put
 from .device import Device, Left, Person, find
 from .surface import TerminalSurface
+from .words import outcome, summary
 
-__all__ = ["Device", "Left", "Person", "TerminalSurface", "find", "put"]
+__all__ = ["Device", "Left", "Person", "TerminalSurface", "find", "outcome", "put", "summary"]

@@ -97,6 +97,13 @@ def question(request: Request) -> str:
     return f"{asked}?" if not request.args else f"{asked}?  {call(request)}"
 
 
+def summary(request: Request) -> str:
+    """A request on one line, for a list; what is cut is shown when it is opened."""
+    line = call(request) if request.message is None else one_line(request.message)
+    line = " ".join(line.split("\n"))
+    return line if len(line) <= ONE_LINE else f"{line[:ONE_LINE]}… ({len(line):,} characters)"
+
+
 def heading(request: Request, now: datetime) -> str:
     """Who asks, how grave it is, and what identifies exactly this call."""
     path = " › ".join(map(one_line, request.agent_path)) or "a function"  # noqa: RUF001

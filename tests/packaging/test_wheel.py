@@ -99,6 +99,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(contents: se
 def test_the_wheel_holds_the_bundle_the_type_marker_and_the_licence(contents: set[str]) -> None:
     wanted = {"hitl_widgets/screen/static/hub.js", "hitl_widgets/py.typed"}
     assert wanted <= contents
+    assert "hitl_widgets/lessons/01_first_approval.ipynb" in contents, "for hitl-widgets demo"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in contents)
 
 
