@@ -23,6 +23,14 @@ from ..request import Effect
 from ..schema import shape_of
 from .tools import Config, Entry, Tool, entry_of
 
+CONNECTION_CLOSED = -32000
+"""The SDK's error code of a request whose connection went away."""
+
+WENT_AWAY = (
+    "{0}: the server went away before it answered; whether it did anything is not known. Find "
+    "out before you call it again."
+)
+
 _log = logging.getLogger("hitl_widgets")
 
 
@@ -197,7 +205,8 @@ class _Connection:
     @property
     def lives(self) -> bool:
         """Whether it can be used on this event loop."""
-        return self._loop is asyncio.get_running_loop() and not self._task.done()
+        here = self._loop is asyncio.get_running_loop()
+        return here and not self._task.done() and not self._over.is_set()
 
     async def ready(self) -> None:
         """Wait until it is connected."""
@@ -238,11 +247,14 @@ class _Connection:
             gone = not called.done()
             called.cancel()
         if gone:
-            raise ToolFailed(f"{name}: the server went away before it answered.")
+            raise ToolFailed(WENT_AWAY.format(name))
         try:
             result = called.result()
         except Exception as e:
-            raise ToolFailed(f"{name}: {_words(e)}") from e
+            if getattr(e, "code", None) != CONNECTION_CLOSED:
+                raise ToolFailed(f"{name}: {_words(e)}") from e
+            self._over.set()  # the next call connects anew
+            raise ToolFailed(WENT_AWAY.format(name)) from e
         return _result(name, result)
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -68,19 +68,18 @@ def over_http(ledger: Ledger) -> Iterator[str]:
     process = subprocess.Popen(
         [*ledger.command, "http", str(port)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b"running on" in line:
+            break
+    else:
+        pytest.fail("the server did not start")
     try:
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+        draining = threading.Thread(target=process.stderr.read)
+        draining.start()
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
-        process.terminate()
+        process.kill()  # asked to stop, it waits for clients that still listen
         process.wait()
-        if process.stderr:
-            process.stderr.close()
+        draining.join()
+        process.stderr.close()

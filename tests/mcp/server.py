@@ -1,3 +1,4 @@
+# ruff: noqa: A002
 """A real MCP server for the tests: ``python server.py LOG [http PORT]``.
 
 What runs is written to LOG, one line each, so that a test can tell that nothing else did.
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
     ElicitRequest,
     ElicitRequestURLParams,
@@ -109,7 +111,7 @@ async def sign_in(ctx: Context) -> Any:
 @server.tool()
 def fail() -> str:
     """Always fail."""
-    raise ValueError("no such ledger")
+    raise ToolError("no such ledger")
 
 
 @server.tool()
