@@ -72,16 +72,23 @@ def fingerprint(
         Something in `args` has no exact JSON form.
     """
     digests: dict[str, str] = {}
-    hidden = _replace(dict(args), secrets, lambda p, v: _keyed(p, v, key))
-    form: dict[str, Any] = {"tool": tool, "args": _tag(hidden, "", digests)}
-    if bound:
-        form["bound"] = _tag(dict(bound), "", None)
+    try:
+        hidden = _replace(dict(args), secrets, lambda p, v: _keyed(p, v, key))
+        form: dict[str, Any] = {"tool": tool, "args": _tag(hidden, "", digests)}
+        if bound:
+            form["bound"] = _tag(dict(bound), "", None)
+    except RecursionError as e:
+        raise _undescribable(e) from e
     return Fingerprint(PREFIX + _b32(hashlib.sha256(_jcs(form)).digest()), digests)
 
 
 def digest(value: Any) -> str:
     """SHA-256 (hex) of the canonical form of any JSON value: schemas, policies, payloads."""
-    return hashlib.sha256(_jcs(_tag(value, "", None))).hexdigest()
+    try:
+        form = _tag(value, "", None)
+    except RecursionError as e:
+        raise _undescribable(e) from e
+    return hashlib.sha256(_jcs(form)).hexdigest()
 
 
 def diff(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, list[str]]:
@@ -142,10 +149,14 @@ def _jcs(form: Any) -> bytes:
     try:
         return rfc8785.dumps(form)
     except (rfc8785.CanonicalizationError, RecursionError) as e:
-        raise NotDescribable(
-            f"These arguments have no canonical JSON form ({e or type(e).__name__}): pass plain "
-            "JSON values, nested less than a few hundred levels."
-        ) from e
+        raise _undescribable(e) from e
+
+
+def _undescribable(error: Exception) -> NotDescribable:
+    return NotDescribable(
+        f"These arguments have no canonical JSON form ({error or type(error).__name__}): pass "
+        "plain JSON values, nested less than a few hundred levels."
+    )
 
 
 def _keyed(pointer: str, value: Any, key: bytes | None) -> Any:
@@ -197,7 +208,7 @@ def _under(patterns: list[list[str]], step: str) -> list[list[str]]:
 
 
 def _tag(value: Any, pointer: str, digests: dict[str, str] | None) -> Any:
-    """The taggged form of a JSON value; leaf digests are collected on the way."""
+    """The tagged form of a JSON value; leaf digests are collected on the way."""
     if isinstance(value, Mapping) and value:
         return _tag_object(cast("Mapping[str, Any]", value), pointer, digests)
     if isinstance(value, list | tuple) and value:
