@@ -1,0 +1,44 @@
+"""What a person does with a card, by roles and names."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+
+def card(where: Locator, tool: str = "delete_record") -> Locator:
+    """The card of a call that waits."""
+    return where.get_by_role("group", name=f"Approval: {tool}")
+
+
+def press(button: Locator) -> None:
+    """Press a consenting button as a person does: again, when the card says it came too early."""
+    said = button.page.get_by_role("status").filter(has_text="press again")
+    button.click()
+    while said.count():
+        button.click()
+
+
+def approve(shown: Locator) -> None:
+    """Press Approve."""
+    press(shown.get_by_role("button", name="Approve", exact=True))
+
+
+def decline_with(shown: Locator, reason: str) -> None:
+    """Choose `Decline with a reason…` and give one."""
+    shown.get_by_role("button", name="More actions").click()
+    shown.get_by_role("menuitem", name="Decline with a reason…").click()
+    dialog = shown.get_by_role("dialog", name="Decline with a reason")
+    dialog.get_by_role("textbox", name="Reason").fill(reason)
+    dialog.get_by_role("button", name="Decline", exact=True).click()
+
+
+def decided(where: Locator, tool: str = "delete_record") -> Locator:
+    """The card of a call that was decided and is still drawn by its widget."""
+    return where.get_by_role("group", name=f"Decided: {tool}")
+
+
+def expect_silent(shown: Locator) -> None:
+    """The card of a kernel that has gone says so, and none of its yeses is alive (R12)."""
+    shown.hover()
+    expect(shown.get_by_role("alert")).to_contain_text("The kernel does not answer")
+    expect(shown.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
