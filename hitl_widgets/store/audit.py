@@ -40,12 +40,23 @@ def append(
         f"INSERT INTO events({_COLUMNS}, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
         (*row, digest),
     )
-    # The end is kept apart, so that events cut off the end are missed.
-    tx.rows("REPLACE INTO meta(name, value) VALUES('audit_end', ?)", (f"{seq + 1} {digest}",))
+    tx.end["audit"] = (seq + 1, digest)
     tx.events.append(Event(seq + 1, utc(tx.now), kind, run_id, request_id, call_id, loads(text)))
 
 
+def close(tx: Tx) -> None:
+    """Write down where the trail ends, once per transaction.
+
+    It is kept apart, so that events cut off the end are missed.
+    """
+    if tx.events:
+        seq, digest = tx.end["audit"]
+        tx.rows("REPLACE INTO meta(name, value) VALUES('audit_end', ?)", (f"{seq} {digest}",))
+
+
 def _end(tx: Tx) -> tuple[int, str]:
+    if "audit" in tx.end:
+        return tx.end["audit"]
     rows = tx.rows("SELECT value FROM meta WHERE name = 'audit_end'")
     if not rows:
         return 0, START

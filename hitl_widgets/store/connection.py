@@ -55,11 +55,14 @@ class Tx:
         POSIX seconds, taken after the lock was got: times are in the order of commits.
     events
         What was written to the audit trail.
+    end
+        Its end, number and hash, once this transaction has added to it.
     """
 
     database: Database
     now: float
     events: list[Event] = field(default_factory=list[Event])
+    end: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
 
     def rows(self, sql: str, args: Args = ()) -> list[sqlite3.Row]:
         """Run a statement; its rows."""
@@ -67,8 +70,7 @@ class Tx:
 
     def change(self, sql: str, args: Args = ()) -> int:
         """Run a statement; how many rows it changed."""
-        self.database.ask(sql, args)
-        return self.database.ask("SELECT changes()", ())[0][0]
+        return self.database.change(sql, args)
 
     @property
     def snapshots(self) -> Snapshots:
@@ -97,6 +99,7 @@ class Database:
         self._inode: tuple[int, int] | None = None
         self._deadline = 0.0
         self._commits = 0
+        self._changed = 0
         self._inherited = False
         forks.watch(self)
 
@@ -188,10 +191,18 @@ class Database:
         assert self._db is not None
         return self._patiently(self._db, sql, args)
 
+    def change(self, sql: str, args: Args = ()) -> int:
+        """Run one UPDATE or DELETE inside a transaction; how many rows it changed."""
+        assert self._db is not None
+        self._patiently(self._db, sql, args)
+        return self._changed
+
     def _patiently(self, db: sqlite3.Connection, sql: str, args: Args = ()) -> list[sqlite3.Row]:
         while True:
             try:
-                return db.execute(sql, args).fetchall()
+                cursor = db.execute(sql, args)
+                self._changed = cursor.rowcount
+                return cursor.fetchall()
             except sqlite3.Error as error:
                 if not is_busy(error) or time.monotonic() >= self._deadline:
                     raise translated(error, self.path, self._busy) from error

@@ -57,7 +57,7 @@ def find(
 # -- deciding --------------------------------------------------------------------------------
 
 
-def decide(tx: Tx, key: bytes, votes: Sequence[Vote]) -> list[Receipt] | Expired:
+def decide(tx: Tx, votes: Sequence[Vote]) -> list[Receipt] | Expired:
     """Record votes, all or none."""
     asked = [arrows.get(tx, request_id) for request_id in dict.fromkeys(_ids(votes))]
     late = [r for r in asked if r.state == "pending" and is_due(tx, r)]
@@ -65,7 +65,13 @@ def decide(tx: Tx, key: bytes, votes: Sequence[Vote]) -> list[Receipt] | Expired
         for request in late:
             expire(tx, request)
         return too_late(late[0])
+    key = secret_key(tx)
     return [_vote(tx, key, vote) for vote in votes]
+
+
+def secret_key(tx: Tx) -> bytes:
+    """The store's key for secrets."""
+    return bytes.fromhex(tx.rows("SELECT value FROM meta WHERE name = 'secret_key'")[0][0])
 
 
 def _ids(votes: Sequence[Vote]) -> list[str]:

@@ -39,7 +39,6 @@ class SqliteStore:
         self._db = Database(self._location, busy=busy)
         self._leases = Leases(None) if memory else leases_of(self._location)
         self._free = free.Logs(None) if memory else free.logs_of(self._location)
-        self._key: bytes | None = None
 
     def __repr__(self) -> str:
         return f"SqliteStore({self._location!r})"
@@ -79,6 +78,7 @@ class SqliteStore:
             for log in folded:
                 free.fold(tx, log)
             result = step(tx)
+            audit.close(tx)
             events.extend(tx.events)
             return result
 
@@ -212,8 +212,7 @@ class SqliteStore:
 
     def decide(self, votes: Sequence[Vote]) -> list[Receipt]:
         """See `base.Store.decide`."""
-        key = self.secret_key()
-        return _unless_late(self._write(lambda tx: requests.decide(tx, key, votes)))
+        return _unless_late(self._write(lambda tx: requests.decide(tx, votes)))
 
     def claim(
         self,
@@ -423,7 +422,7 @@ class SqliteStore:
 
     def secret_key(self) -> bytes:
         """See `base.Store.secret_key`."""
-        return self._db.read(upkeep.secret_key)
+        return self._db.read(requests.secret_key)
 
     def document(self, name: str) -> Any:
         """See `base.Store.document`."""

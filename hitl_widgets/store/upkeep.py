@@ -96,11 +96,6 @@ def put_document(tx: Tx, name: str, value: Any) -> None:
         tx.rows("REPLACE INTO documents(name, value) VALUES(?, ?)", (name, dumps(value)))
 
 
-def secret_key(tx: Tx) -> bytes:
-    """The store's key for secrets."""
-    return bytes.fromhex(tx.rows("SELECT value FROM meta WHERE name = 'secret_key'")[0][0])
-
-
 # -- checking and making room ----------------------------------------------------------------
 
 
