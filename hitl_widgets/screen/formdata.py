@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ def answer(request_id: str, data: Any, *, edited: bool) -> Answer:
 
 
 @contextmanager
-def errors_in_page(request_id: str) -> Iterator[None]:
+def errors_in_page(request_id: str) -> Generator[None]:
     """Lead an `InvalidAnswer` of the desk to the fields of the request's form."""
     try:
         yield

@@ -1,11 +1,11 @@
 // One request: what is asked, with what arguments, and the buttons that decide it.
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { After } from "./after";
 import { Args } from "./args";
 import { Difference } from "./compare";
 import { type Decider, useDecider, useLook } from "./decide";
 import { Fingerprint } from "./fingerprint";
-import { Form } from "./form";
+import { Form, forgetDraft } from "./form";
 import { Gate } from "./gate";
 import type { RequestView } from "./generated/messages";
 import { Head } from "./head";
@@ -46,6 +46,9 @@ export function Card({ view, gate }: CardProps) {
     // The buttons are gone: who works by keyboard goes on from what became of them.
     if (over && hadFocus.current) status.current?.focus();
   }, [over]);
+  useEffect(() => {
+    if (over && view.kind === "input") forgetDraft(view);
+  }, [over, view]);
   const role = view.kind === "input" && !over ? "form" : "group";
   return (
     // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles can be named

@@ -45,7 +45,7 @@ class Driver:
         elif ui.get("field") == "json" or node.get("type") not in ("object", "array", "null"):
             self._scalar(node, ui, value, path)
         elif ui.get("widget") == "checkboxes":
-            self._checkboxes(node, ui, value or [], path)
+            self._checkboxes(node, value or [], path)
         elif node.get("type") == "object":
             self._object(node, value or {}, path)
         elif node.get("type") == "array":
@@ -80,13 +80,8 @@ class Driver:
             box.press_sequentially(text)  # key by key: some controls change what was typed
         else:
             if "\n" in text and box.evaluate("box => box.tagName") == "INPUT":
-                return self._paste_lines(box, text)
+                raise LineBreaks
             box.fill(text)
-        return None
-
-    def _paste_lines(self, box: Locator, text: str) -> None:
-        """A single line takes no line break; the test's value has some all the same."""
-        raise LineBreaks
 
     def _choose(self, node: Node, ui: Node, value: Any, field: Locator) -> None:
         values = node.get("enum", [True, False])
@@ -115,7 +110,7 @@ class Driver:
         else:
             expect(box).to_be_checked(checked=on)
 
-    def _checkboxes(self, node: Node, ui: Node, value: list[Any], path: Path) -> None:
+    def _checkboxes(self, node: Node, value: list[Any], path: Path) -> None:
         boxes = self._form.field(path).get_by_role("checkbox")
         for i, option in enumerate(node["items"]["enum"]):
             self._check(boxes.nth(i), on=option in value)

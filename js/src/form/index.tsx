@@ -1,5 +1,5 @@
 // A request for data: what was said, a form, and the buttons that answer it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Consent, PRESSES } from "../card";
 import type { Decider } from "../decide";
 import type { RequestView, UnshownDoc } from "../generated/messages";
@@ -11,6 +11,11 @@ import type { Key } from "../words";
 import { dropDraft } from "./draft";
 import { Payload } from "./payload";
 import { SchemaForm, type Sheet } from "./schema-form";
+
+const draftOf = (view: RequestView): string => `${view.id}:${view.fingerprint}`;
+
+/** Nobody will go on with what was typed into this form. */
+export const forgetDraft = (view: RequestView): void => dropDraft(draftOf(view));
 
 export interface FormProps {
   view: RequestView;
@@ -27,11 +32,7 @@ export function Form({ view, decider, armed }: FormProps) {
   const reason = useRef({ text: "" });
   const busy = decider.sending !== "idle";
   const errors = decider.failure?.errors ?? NONE;
-  const draft = `${view.id}:${view.fingerprint}`;
-  const decided = decider.decided !== null;
-  useEffect(() => {
-    if (decided) dropDraft(draft);
-  }, [decided, draft]);
+  const draft = draftOf(view);
   const form = view.form;
   if (form === null) return null;
 
