@@ -40,7 +40,7 @@ class _Comm(BaseComm):
 
     total = 0
 
-    def publish_msg(self, msg_type: str, data: Any = None, **_more: Any) -> None:
+    def publish_msg(self, _kind: str, data: Any = None, **_more: Any) -> None:
         _Comm.total += len(json.dumps(data, ensure_ascii=False).encode())
 
 
