@@ -506,6 +506,11 @@ def check_kind(request: Request, decision: Any) -> None:
             f"{request.tool_name} ({request.id}) takes {', '.join(request.allowed)}, "
             f"not {decision.verdict}."
         )
+    if isinstance(decision, Approve) and decision.note and request.scope.get("notes") is False:
+        raise NotAsked(
+            f"{request.tool_name} ({request.id}) runs where no note can be delivered with a yes: "
+            "approve it without one, or decline it with a reason."
+        )
 
 
 def already(request: Request) -> HitlError:

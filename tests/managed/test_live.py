@@ -104,6 +104,8 @@ class TestAsks:
             await hitl.decide(request, hitl.Approve(args={"command": "rm y"}))
         with pytest.raises(hitl.NotAsked):
             await hitl.decide(request, hitl.Respond("done"))
+        with pytest.raises(hitl.NotAsked, match="note"):
+            await hitl.decide(request, hitl.Approve(note="Be quick."))
         assert (await pending(store))[0].id == request.id
         assert sent(double) == []
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from .history import Event, History, Waiting
 from .service import TRANSIENT, Service, fault
 
-GATHER = 0.02
-"""Seconds in which answers meet, to go in one request."""
+GATHER = 1.0
+"""Seconds at most that an answer waits for those that were decided together with it."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
@@ -50,11 +51,29 @@ class Answers:
         self._look = look
         self._queue: list[tuple[Event, asyncio.Future[Fate]]] = []
         self._sending: asyncio.Task[None] | None = None
+        self._expected: set[str] = set()
+        self._all_here = asyncio.Event()
+
+    @contextmanager
+    def expected(self, call_id: str) -> Generator[None]:
+        """An answer to this call is on its way: those before it wait, to go in one request."""
+        self._expected.add(call_id)
+        self._all_here.clear()
+        try:
+            yield
+        finally:
+            self._arrived(call_id)
+
+    def _arrived(self, call_id: str) -> None:
+        self._expected.discard(call_id)
+        if not self._expected:
+            self._all_here.set()
 
     async def give(self, event: Event) -> Fate:
         """Send one answer."""
         fate: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         self._queue.append((event, fate))
+        self._arrived(target_of(event))
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
         return await fate
@@ -67,7 +86,8 @@ class Answers:
             fate.cancel()
 
     async def _send(self) -> None:
-        await asyncio.sleep(GATHER)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._all_here.wait(), GATHER)
         while self._queue:
             batch, self._queue = self._queue, []
             try:

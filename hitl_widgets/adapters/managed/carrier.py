@@ -119,10 +119,15 @@ class Carrier:
             evaluation=call.event.get("evaluation"),
             thread=call.event.get("session_thread_id"),
             rules=call.id not in self.refused,
+            notes=False,
         )
 
     async def confirm(self, item: Item, request: Request) -> None:
         """Carry a verdict to the service."""
+        with self.answers.expected(item.key):
+            await self._confirm(item, request)
+
+    async def _confirm(self, item: Item, request: Request) -> None:
         decision = request.decision or {}
         mine = request.identity_source != "service"
         event: Event = {"type": "user.tool_confirmation", "tool_use_id": item.key}
@@ -130,8 +135,6 @@ class Carrier:
             token = await self.claim(item, request)
             if token is None:
                 return
-            if mine and decision.get("note"):
-                self.run.tell("\nThe note stays in the record: Managed Agents can not be told.\n")
             with self.or_unknown(item, token):
                 fate = await self.give({**event, "result": "allow"}) if mine else Fate("sent")
                 await self.book(item, fate, token, {"confirmation": "allow"})

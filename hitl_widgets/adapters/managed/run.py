@@ -33,11 +33,14 @@ class SessionAsk(Ask):
         The sub-agent's thread, or None.
     rules
         Whether rules may decide it; False where one's decision could not be carried out.
+    notes
+        Whether a note with a yes can be delivered.
     """
 
     evaluation: dict[str, Any] | None = None
     thread: str | None = None
     rules: bool = True
+    notes: bool = True
 
 
 def no_edits(_args: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +100,7 @@ class SessionRun(External):
             "how": "managed-agents",
             "thread": one.thread,
             "rules": one.rules,
+            "notes": one.notes,
         }
         request = replace(new.request, evaluation=judged, scope=scope)
         template = {**new.template, **to_doc(request)}
