@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from . import deciders
+from . import deciders, surface
 from .desk import as_reviewer, desk_of
 from .errors import NotAsked, RequestNotFound
 from .request import Decision, Receipt, Request, Reviewer, State, utc
@@ -147,13 +147,20 @@ def inbox(store: Any = None) -> Any:
     Returns
     -------
     Inbox
-        A widget; make it a cell's last expression.
+        A widget; make it a cell's last expression. Where nobody can be asked (nbclient,
+        papermill, a job) only its static record: a widget would be saved with its whole bundle.
     """
-    from .screen.inbox import Inbox  # noqa: PLC0415  # loads ipywidgets
-
     desk = desk_of(store_of(store))
     desk.write_now(desk.store.sweep)
     waiting = desk.store.requests(states=("pending", "outcome_unknown"))
+    shown = surface.current()
+    if shown is None or not shown.can_ask(background=True):
+        from .screen.record import Frozen, record  # noqa: PLC0415  # one room that is not loaded
+
+        level = deciders.settings().record
+        return Frozen(record(waiting, level=level, locale=deciders.settings().locale or "en"))
+    from .screen.inbox import Inbox  # noqa: PLC0415  # loads ipywidgets
+
     return Inbox(waiting, location=desk.store.location, desk=desk)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from ..deciders import settings
 from ..request import TERMINAL, Receipt, Request
 from . import deskport
 from .hub import HubWidget, locale
@@ -79,7 +80,7 @@ class ApprovalCard(HubWidget):
 
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
-        return record([self.request], locale=locale())
+        return record([self.request], locale=locale(), level=settings().record)
 
 
 def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:

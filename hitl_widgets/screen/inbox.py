@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import traitlets
 
+from ..deciders import settings
 from ..request import Request
 from . import deskport
 from .card import subscribe
@@ -71,4 +72,4 @@ class Inbox(HubWidget):
 
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
-        return record(list(self._shown.values()), locale=locale())
+        return record(list(self._shown.values()), locale=locale(), level=settings().record)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import traitlets
 
+from ..deciders import settings
 from ..events import Chunk
 from ..request import Request
 from . import deskport
@@ -71,6 +74,7 @@ class RunPanel(HubWidget):
         self._timeline = Timeline()
         self._shown: dict[str, Request] = {}
         self._began = time.monotonic()
+        self._started = datetime.now(UTC)
         self._state = "running"
         self._paused = False
         self._text = ""
@@ -115,7 +119,18 @@ class RunPanel(HubWidget):
         if self._timeline.add(chunk):
             self._flush_later()
 
+    def show_in(self, output: Callable[[], AbstractContextManager[Any]]) -> None:
+        """Display in the cell that `output` stands for.
+
+        Cards alone are displayed with the first of them: what is saved beside them says what is
+        asked, and does not change any more until the end.
+        """
+        self._output = output
+        if self.title or self._shown:
+            super().show_in(output)
+
     def _request(self, request: Request) -> None:
+        first = not self._shown
         self._shown[request.id] = request
         self._timeline.request(request)
         waiting = any(r.state == "pending" for r in self._shown.values())
@@ -124,6 +139,8 @@ class RunPanel(HubWidget):
         with self.hold_sync():
             self.requests = [request_view(r, compare=comparable(r)) for r in self._shown.values()]
             self._flush()
+        if first and not self.title and not self.displayed:
+            self.show_in(self._output)
 
     def _pause(self) -> None:
         self._paused = True
@@ -190,5 +207,6 @@ class RunPanel(HubWidget):
         run = None
         if self.title:
             text = self._text or self._timeline.text
-            run = RunRecord(self.title, self._state, text, self._timeline.calls)
-        return record(list(self._shown.values()), run, locale=locale())
+            going = self._started if self._state in OPEN_STATES else None
+            run = RunRecord(self.title, self._state, text, self._timeline.calls, going)
+        return record(list(self._shown.values()), run, locale=locale(), level=settings().record)

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, cast
 
+from ..fingerprint import diff, fingerprint, lookup
 from ..request import Request
 from ..visible import visible
 from .words import known, say
 
+Level = Literal["full", "short", "none"]
+
 LONGEST = 2000
 """Characters of one value that a record shows; it says how many there are."""
+
+TABLE_ROWS = 5
+"""Rows of a described table that a record shows; it says how many there are."""
 
 # States that the verdict's own words tell already.
 _SAID_BY_VERDICT = frozenset({"approved", "declined", "answered", "responded", "done"})
@@ -26,16 +32,28 @@ _SAID_BY_VERDICT = frozenset({"approved", "declined", "answered", "responded", "
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The outcome of a run, for its record."""
+    """The outcome of a run, for its record.
+
+    Attributes
+    ----------
+    calls
+        Name and status of every call, and the words of the standing grant that let it run.
+    """
 
     title: str
     state: str
     text: str = ""
-    calls: tuple[tuple[str, str], ...] = ()
+    calls: tuple[tuple[str, str, str | None], ...] = ()
+    started: datetime | None = None
+    """When it began, while it goes on: a saved output must not claim that it still does."""
 
 
 def record(
-    requests: Sequence[Request], run: RunRecord | None = None, *, locale: str = "en"
+    requests: Sequence[Request],
+    run: RunRecord | None = None,
+    *,
+    locale: str = "en",
+    level: Level = "full",
 ) -> dict[str, str]:
     """A mime bundle of ``text/html`` and ``text/plain``.
 
@@ -45,14 +63,38 @@ def record(
         In the order in which they were asked.
     run
         The run around them, or None for agentless cards.
+    level
+        ``full``; ``short``: one line per request, without arguments and words of the model;
+        ``none``: nothing of what was decided.
     """
-    pages = [_request_lines(request, locale) for request in requests]
-    head = [] if run is None else [_run_lines(run, locale)]
-    blocks = [*head, *pages]
+    locale = locale.partition("-")[0]
+    if level == "none":
+        blocks = [_waiting_line(requests, locale)] if _waits(requests) else []
+    elif level == "short":
+        blocks = [
+            *([] if run is None else [_Block(_run_title(run, locale), _started(run, locale))]),
+            *(_Block(_title(r, locale), lines=(_verdict_line(r, locale),)) for r in requests),
+        ]
+    else:
+        blocks = [
+            *([] if run is None else [_run_block(run, locale)]),
+            *(_request_block(request, locale) for request in requests),
+        ]
+    if not requests and run is None and level != "none":
+        blocks = [_Block(say("inbox.empty", locale))]
     return {
         "text/plain": "\n\n".join(_plain(block) for block in blocks),
         "text/html": "<div>" + "".join(_html(block) for block in blocks) + "</div>",
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Rows under a head; every cell is text."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +104,61 @@ class _Block:
     title: str
     lines: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
-    head: tuple[str, str] = ("", "")
-    rows: tuple[tuple[str, str], ...] = ()
-    code: tuple[tuple[str, str], ...] = ()
+    tables: tuple[_Table, ...] = ()
 
 
-def _run_lines(run: RunRecord, locale: str) -> _Block:
-    title = f"{say('run.name', locale, agent=run.title)}: {_run_state(run.state, locale)}"
+# -- runs ----------------------------------------------------------------------------------------
+
+
+def _run_block(run: RunRecord, locale: str) -> _Block:
     return _Block(
-        title=title,
-        items=tuple(f"{name}: {say(f'call.{status}', locale)}" for name, status in run.calls),
-        lines=(visible(run.text),) if run.text else (),
+        title=_run_title(run, locale),
+        items=tuple(_call(*call, locale=locale) for call in run.calls),
+        lines=(*([visible(run.text)] if run.text else []), *_started(run, locale)),
     )
 
 
-def _run_state(state: str, locale: str) -> str:
-    key = f"run.state.{state}"
-    return say(key, locale) if known(key) else state
+def _started(run: RunRecord, locale: str) -> tuple[str, ...]:
+    if run.started is None:
+        return ()
+    return (say("record.started", locale, time=_time(run.started)),)
 
 
-def _request_lines(request: Request, locale: str) -> _Block:
+def _run_title(run: RunRecord, locale: str) -> str:
+    name = say("run.name", locale, agent=visible(run.title))
+    if run.started is not None:
+        return name
+    key = f"run.state.{run.state}"
+    return f"{name}: {say(key, locale) if known(key) else run.state}"
+
+
+def _call(name: str, status: str, granted: str | None, /, *, locale: str) -> str:
+    text = f"{visible(name)}: {say(f'call.{status}', locale)}"
+    if granted is None:
+        return text
+    return f"{text} ({say('call.granted', locale)}{f': {visible(granted)}' if granted else ''})"
+
+
+# -- requests ------------------------------------------------------------------------------------
+
+
+def _waits(requests: Sequence[Request]) -> list[Request]:
+    return [request for request in requests if request.state == "pending"]
+
+
+def _waiting_line(requests: Sequence[Request], locale: str) -> _Block:
+    first = _waits(requests)[0]
+    return _Block(say("record.asked", locale, time=_time(first.created_at)))
+
+
+def _request_block(request: Request, locale: str) -> _Block:
+    plain, described = _arguments(request, locale)
+    head = (say("record.argument", locale), say("record.value", locale))
+    tables = [_Table(head, plain)] if plain else []
     return _Block(
         title=_title(request, locale),
-        lines=tuple(_verdict_lines(request, locale)),
-        head=(say("record.argument", locale), say("record.value", locale)),
-        rows=tuple((visible(k), _value(v, locale)) for k, v in request.args.items()),
-        code=tuple(_edited(request, locale)),
+        lines=(_verdict_line(request, locale), *_words(request, locale)),
+        tables=(*tables, *described, *_edited(request, locale)),
     )
 
 
@@ -98,15 +169,17 @@ def _title(request: Request, locale: str) -> str:
     return say(key, locale, tool=visible(request.message or request.tool_name))
 
 
-def _verdict_lines(request: Request, locale: str) -> Iterable[str]:
+def _verdict_line(request: Request, locale: str) -> str:
     decision, at = request.decision, request.decided_at
     parts: list[str] = []
     if decision is not None and at is not None:
+        edited = decision["verdict"] == "approve" and decision.get("args") is not None
+        verdict = "approve.edited" if edited else decision["verdict"]
         parts.append(
             say(
                 "record.by",
                 locale,
-                verdict=say(f"after.{decision['verdict']}", locale),
+                verdict=say(f"after.{verdict}", locale),
                 who=visible(request.reviewer or "?"),
                 via=_via(request.via, locale),
                 time=_time(at),
@@ -115,12 +188,18 @@ def _verdict_lines(request: Request, locale: str) -> Iterable[str]:
     if request.state == "pending":
         parts.append(say("record.asked", locale, time=_time(request.created_at)))
     elif request.state not in _SAID_BY_VERDICT:
-        parts.append(say("record.state", locale, state=say(f"state.{request.state}", locale)))
+        key = f"state.{request.state}"
+        state = say(key, locale) if known(key) else request.state
+        parts.append(say("record.state", locale, state=state))
     parts.append(f"{say('record.fingerprint', locale)}: {request.short_fingerprint}")
-    yield " · ".join(parts)
+    return " · ".join(parts)
+
+
+def _words(request: Request, locale: str) -> Iterable[str]:
     for key in ("note", "reason"):
-        if (decision or {}).get(key):
-            yield say(f"after.{key}", locale, **{key: visible(str((decision or {})[key]))})
+        text = (request.decision or {}).get(key)
+        if text:
+            yield say(f"after.{key}", locale, **{key: visible(str(text))})
 
 
 def _via(via: str | None, locale: str) -> str:
@@ -128,57 +207,166 @@ def _via(via: str | None, locale: str) -> str:
     return say(key, locale) if known(key) else f", {via}"
 
 
-def _edited(request: Request, locale: str) -> Iterable[tuple[str, str]]:
-    edited = (request.decision or {}).get("args")
-    if edited is not None:
-        text = json.dumps(edited, indent=2, ensure_ascii=False)
-        yield say("record.approved", locale), _cut(visible(text), locale)
+def _arguments(
+    request: Request, locale: str
+) -> tuple[tuple[tuple[str, str], ...], tuple[_Table, ...]]:
+    """Plain arguments as rows, and tables of those that are described."""
+    plain: list[tuple[str, str]] = []
+    tables: list[_Table] = []
+    for name, value in request.args.items():
+        described = _described(value, locale) if request.scope.get("portable") is False else None
+        if described is None:
+            plain.append((visible(name), _value(value, locale)))
+        elif isinstance(described, str):
+            plain.append((visible(name), described))
+        else:
+            tables.append(replace(described, caption=f"{visible(name)}: {described.caption}"))
+    return tuple(plain), tuple(tables)
+
+
+def _described(value: Any, locale: str) -> _Table | str | None:
+    """A table, array or file in words; None for an ordinary value."""
+    if not isinstance(value, Mapping) or "$described" not in value:
+        return None
+    told = cast("Mapping[str, Any]", value)
+    digest = say("described.digest", locale, digest=str(told.get("sha256"))[:12])
+    shape = [*told.get("shape", ())]
+    match told["$described"]:
+        case "table":
+            title = say(
+                "described.table",
+                locale,
+                type=told["type"],
+                rows=f"{shape[0]:,}",
+                columns=len(told["columns"]),
+            )
+            head = tuple(f"{visible(n)} ({t})" for n, t in told["columns"].items())
+            rows = tuple(
+                tuple(_value(cell, locale) for cell in row) for row in told["rows"][:TABLE_ROWS]
+            )
+            if len(rows) < shape[0]:
+                shown = say("described.rows", locale, shown=len(rows), all=f"{shape[0]:,}")
+                title = f"{title}, {shown}"
+            return _Table(head, rows, f"{title}, {digest}")
+        case "array":
+            size = " × ".join(str(n) for n in shape)  # noqa: RUF001
+            title = say(
+                "described.array", locale, type=told["type"], dtype=told["dtype"], shape=size
+            )
+            return f"{title}, {digest}"
+        case "file":
+            title = say("described.file", locale, bytes=f"{told['bytes']:,}")
+            return f"{visible(str(told['path']))} ({title}, {digest})"
+        case _:
+            return None
+
+
+def _edited(request: Request, locale: str) -> Iterable[_Table]:
+    """What a human changed: path, was, now."""
+    args = (request.decision or {}).get("args")
+    if args is None:
+        return
+    digests = (request.decision or {}).get("edited", {}).get("digests")
+    before = request.digests
+    if digests is None:
+        before = fingerprint(request.tool_name, request.args).digests
+        digests = fingerprint(request.tool_name, args).digests
+    changed = diff(before, digests)
+    rows = tuple(
+        (
+            visible(pointer[1:]),
+            "" if kind == "added" else _value(lookup(request.args, pointer), locale),
+            "" if kind == "removed" else _value(lookup(args, pointer), locale),
+        )
+        for kind, pointers in changed.items()
+        for pointer in pointers
+    )
+    head = tuple(say(f"record.{name}", locale) for name in ("argument", "was", "now"))
+    yield _Table(head, rows, say("record.changed", locale))
 
 
 def _value(value: Any, locale: str) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _cut(visible(text), locale)
-
-
-def _cut(text: str, locale: str) -> str:
+    plain = isinstance(value, str) and not _reads_as_json(value)
+    text = visible(value if plain else json.dumps(value, ensure_ascii=False))
     if len(text) <= LONGEST:
         return text
     tail = say("record.cut", locale, shown=f"{LONGEST:,}", all=f"{len(text):,}")
     return f"{text[:LONGEST]}{tail}"
 
 
+def _reads_as_json(text: str) -> bool:
+    """Whether text without its quotes would pass for a number, a truth value or an object."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _time(at: datetime) -> str:
     return at.astimezone().isoformat(timespec="seconds")
+
+
+# -- writing -------------------------------------------------------------------------------------
 
 
 def _plain(block: _Block) -> str:
     parts = [
         block.title,
         *(f"  - {item}" for item in block.items),
-        *(f"  {name}: {value}" for name, value in block.rows),
-        *(f"  {name}:\n{value}" for name, value in block.code),
+        *(line for table in block.tables for line in _plain_table(table)),
         *(f"  {line}" for line in block.lines),
     ]
     return "\n".join(parts)
+
+
+def _plain_table(table: _Table) -> Iterable[str]:
+    if not table.caption:
+        yield from (f"  {name}: {value}" for name, value in table.rows)
+        return
+    yield f"  {table.caption}"
+    yield "    " + " | ".join(table.head)
+    yield from ("    " + " | ".join(row) for row in table.rows)
 
 
 def _html(block: _Block) -> str:
     parts = [f"<p><strong>{_esc(block.title)}</strong></p>"]
     if block.items:
         parts.append("<ul>" + "".join(f"<li>{_esc(i)}</li>" for i in block.items) + "</ul>")
-    if block.rows:
-        name, value = block.head
-        body = "".join(f"<tr><td>{_esc(n)}</td><td>{_cell(v)}</td></tr>" for n, v in block.rows)
-        parts.append(f"<table><tr><th>{_esc(name)}</th><th>{_esc(value)}</th></tr>{body}</table>")
-    parts += [f"<p>{_esc(n)}</p><pre>{_esc(v)}</pre>" for n, v in block.code]
+    parts += [_html_table(table) for table in block.tables]
     parts += [f"<p>{_esc(line)}</p>" for line in block.lines]
     return "".join(parts)
 
 
+def _html_table(table: _Table) -> str:
+    caption = f"<p>{_esc(table.caption)}</p>" if table.caption else ""
+    head = "".join(f"<th>{_esc(name)}</th>" for name in table.head)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+        for row in table.rows
+    )
+    return f"{caption}<table><tr>{head}</tr>{rows}</table>"
+
+
 def _cell(value: str) -> str:
+    if value == "":
+        return ""
     tag = "pre" if "\n" in value else "code"
     return f"<{tag}>{_esc(value)}</{tag}>"
 
 
 def _esc(text: str) -> str:
     return html.escape(text)
+
+
+class Frozen:
+    """A record as a cell's last expression, where no widget could be used."""
+
+    def __init__(self, bundle: dict[str, str]) -> None:
+        self._bundle = bundle
+
+    def __repr__(self) -> str:
+        return self._bundle["text/plain"]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return self._bundle

@@ -105,9 +105,10 @@ class Timeline:
         return "".join(i.text for i in self.items if isinstance(i, TextItem))
 
     @property
-    def calls(self) -> tuple[tuple[str, str], ...]:
-        """Name and status of every call."""
-        return tuple((i.tool, i.status) for i in self.items if isinstance(i, CallItem))
+    def calls(self) -> tuple[tuple[str, str, str | None], ...]:
+        """Name and status of every call, and the words of the grant that let it run."""
+        calls = (i for i in self.items if isinstance(i, CallItem))
+        return tuple((i.tool, i.status, i.granted) for i in calls)
 
     def _text(self, text: str, agent_path: list[str]) -> None:
         last = self.items[-1] if self.items else None

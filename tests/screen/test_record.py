@@ -7,7 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from hitl_widgets.screen.record import LONGEST, RunRecord, record
-from scripts.message_examples import CONFIRM, DELETE, HOSTILE, decided, request
+from scripts.message_examples import AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
 
 APPROVED = decided(DELETE, "done", "approve")
 
@@ -50,11 +50,43 @@ class TestARecord:
         gone = replace(DELETE, state="withdrawn")
         assert "withdrawn" in record([gone])["text/plain"]
 
-    def test_shows_what_ran_after_an_edit(self) -> None:
-        edited = decided(DELETE, "done", "approve", args={"id": "abc-124"})
-        text = record([edited])["text/plain"]
-        assert "abc-123" in text
-        assert '"abc-124"' in text
+    def test_shows_what_a_reviewer_changed_path_by_path(self) -> None:
+        """R10; a number and the text of it are told apart."""
+        args = {**DELETE.args, "id": "7", "where": {"status": "stale", "older_than": 7}}
+        text = record([decided(DELETE, "done", "approve", args=args)])["text/plain"]
+        assert "Approved with changes by user-17" in text
+        changed = text.partition("Changed by the reviewer")[2].splitlines()
+        assert [line.strip() for line in changed[1:4]] == [
+            "Argument | Was | Now",
+            'id | abc-123 | "7"',
+            "where/older_than | 90 | 7",
+        ]
+
+    def test_says_that_a_secret_was_changed_and_not_to_what(self) -> None:
+        """R17."""
+        edited = {"fingerprint": "hf1:x", "digests": {**DELETE.digests, "/token": "other"}}
+        changed = decided(DELETE, "done", "approve", args=DELETE.args, edited=edited)
+        text = record([changed])["text/plain"]
+        assert "token | •••• | ••••" in text
+
+    def test_shows_the_tables_of_plain_functions(self) -> None:
+        plain, page = record([decided(FRAME, "done", "approve")]).values()
+        for text in (plain, page):
+            assert "frame: pandas.DataFrame, 10,000 rows × 3 columns" in text  # noqa: RUF001
+            assert "showing 5 of 10,000 rows" in text
+            assert "sha256 3f3f3f3f3f3f" in text
+            assert "numpy.ndarray of float32, shape 64 × 64" in text  # noqa: RUF001
+            assert "out/report.pdf (File, 81,344 bytes" in text
+        assert "order (object) | amount (float64) | paid (bool)" in plain
+        assert "A-1004 | 50.0 | true" in plain
+        assert "A-1005" not in plain
+        assert page.count("<table>") == 2
+        Tags(page)
+
+    def test_does_not_take_a_models_object_for_a_table(self) -> None:
+        """F19."""
+        faked = replace(decided(FRAME, "done", "approve"), scope={"how": "gate"})
+        assert "$described" in record([faked])["text/plain"]
 
     def test_keeps_the_words_of_the_reviewer(self) -> None:
         no = decided(DELETE, "declined", "decline", reason="use <b>staging</b>")
@@ -83,9 +115,36 @@ class TestARecord:
         assert record([APPROVED]) == record([APPROVED])
 
     def test_tells_a_run_with_its_calls_and_its_text(self) -> None:
-        run = RunRecord("data-agent", "completed", "All gone.", (("find_user", "done"),))
+        run = RunRecord("data-agent", "completed", "All gone.", (("find_user", "done", None),))
         text = record([APPROVED], run)["text/plain"]
         assert text.startswith("Run: data-agent: completed\n  - find_user: done\n  All gone.\n")
+
+    def test_says_which_call_a_standing_grant_let_through(self) -> None:
+        """R20."""
+        calls = (("read_file", "done", "read_file of clerk with any arguments"),)
+        text = record([], RunRecord("clerk", "completed", "", calls))["text/plain"]
+        assert "read_file: done (allowed by a standing permission: read_file of clerk with" in text
+
+    def test_of_a_run_that_goes_on_claims_nothing_that_could_change(self) -> None:
+        text = record([], RunRecord("clerk", "running", started=AT))["text/plain"]
+        assert text.startswith("Run: clerk\n  started at 2026-03-04T")
+        assert "hitl-widgets inbox" in text
+        assert "running" not in text
+
+    def test_short_keeps_who_decided_what_and_when_and_no_values(self) -> None:
+        run = RunRecord("data-agent", "completed", "All gone.", (("find_user", "done", None),))
+        for text in record([APPROVED], run, level="short").values():
+            assert "Run: data-agent: completed" in text
+            assert "Approval: delete_record" in text
+            assert "Approved by user-17" in text
+            for left_out in ("abc-123", "orders", "All gone", "find_user"):
+                assert left_out not in text
+
+    def test_none_keeps_nothing_but_that_something_waits(self) -> None:
+        assert record([APPROVED], level="none") == {"text/plain": "", "text/html": "<div></div>"}
+        waiting = record([DELETE], level="none")["text/plain"]
+        assert "hitl-widgets inbox" in waiting
+        assert "delete_record" not in waiting
 
     def test_speaks_the_language_that_is_set(self) -> None:
         assert "delete_record" in record([APPROVED], locale="ja")["text/plain"]
