@@ -240,6 +240,11 @@ class Double:
         with self.changed:
             self._failures.append((method, path_ends, None))
 
+    def forget_faults(self) -> None:
+        """What was told to fail and has not yet, does not."""
+        with self.changed:
+            self._failures.clear()
+
     def note(self, method: str, path: str, body: Any) -> None:
         """Keep what was asked, and wake whoever waits for it."""
         with self.changed:
