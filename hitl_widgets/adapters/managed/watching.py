@@ -81,14 +81,24 @@ class Watch:
         self._notify()
 
     async def changed(self) -> None:
-        """Wait until the sessions were looked at once more."""
-        await self._changed.wait()
+        """Wait until the sessions were looked at once more.
+
+        Raises
+        ------
+        anthropic.APIStatusError
+            This client may not list them: nothing is followed any more.
+        """
+        looked = asyncio.ensure_future(self._changed.wait())
+        await asyncio.wait({looked, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        looked.cancel()
+        if self._task.done():
+            self._task.result()
 
     async def close(self) -> None:
         """Stop following all of them."""
         self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        # What ended it is told by `changed`; closing goes on whatever it was.
+        await asyncio.wait({self._task})
         for live in list(self.sessions.values()):
             await live.close()
         self.sessions.clear()
