@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..fingerprint import diff, digest
 from ..request import Call, Request, new_id
+from . import tracing
 from .asking import NOTHING, Questions, asked_again, fresh
 from .context import ToolContext
 from .proposals import DISABLED, HOOK_FAILED, describe, forbidden, identity
@@ -220,10 +221,16 @@ class CallRun:
             await self._finish("done", {"type": "denied", "value": refusal})
             return
         context = await self._context()
-        if self.tool.asynchronous:
-            await self._run_async(context)
-        else:
-            await self._run_in_thread(context)
+        with tracing.tool(self):
+            if self.tool.asynchronous:
+                await self._run_async(context)
+            else:
+                await self._run_in_thread(context)
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """How the body ended; empty until it did."""
+        return self._result
 
     def _hook_call(self) -> HookCall:
         path = self.frame.state.agent_path

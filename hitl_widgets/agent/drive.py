@@ -22,7 +22,7 @@ from ..events import Chunk, ChunkType, chunk
 from ..policy import Predicate
 from ..request import Call, Request, Run, RunState, new_id, utc
 from ..surface import RunScreen
-from . import budget
+from . import budget, tracing
 from .frames import Finished, FrameRun
 from .output import Output
 from .results import Feed, RunResult
@@ -371,19 +371,26 @@ class Driver:
     async def _until_it_rests(self) -> None:
         await self._show_again()
         while True:
-            seen, self.held = self.generation, False
-            finished = await self._round()
+            seen, finished = await self._leg()
             if finished is not None:
                 await self._end(finished)
                 return
-            if self.generation != seen:
-                continue
             spent = self.held and not await self._waiting()
             if self.waits and not spent:
                 await self._pause(seen)
                 await self._wait_for_a_human(seen)
             elif await self._let_go(seen, "budget-paused" if spent else "suspended"):
                 return
+
+    async def _leg(self) -> tuple[int, Finished | None]:
+        """Rounds until it ends, or nothing changes that could move it."""
+        with tracing.leg(self) as leg:
+            while True:
+                seen, self.held = self.generation, False
+                finished = await self._round()
+                if finished is not None or self.generation == seen:
+                    leg.over(finished, self)
+                    return seen, finished
 
     async def _round(self) -> Finished | None:
         self.began = time.monotonic()

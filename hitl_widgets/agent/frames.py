@@ -11,7 +11,7 @@ from ..errors import HitlError, ModelFailed, UnknownAgent
 from ..events import ChunkType
 from ..policy import FUNCTION, Predicate
 from ..request import Call, Request
-from . import budget, delegation, models, output, telling
+from . import budget, delegation, models, output, telling, tracing
 from .calls import CallRun, in_threads, unsaved
 from .mcp import with_later
 from .proposals import Circumstances, Proposal, judge_turn
@@ -218,12 +218,14 @@ class FrameRun:
         await self.agent.prepare()
         specs = [*self.agent.specs, *([self.output.spec] if self.output else [])]
         reply: models.Reply | None = None
-        async for piece in models.ask(self.agent.model, self.state.messages, specs):
-            if isinstance(piece, models.Reply):
-                reply = piece
-            else:
-                kind: ChunkType = "text-delta" if piece.kind == "text" else "reasoning-delta"
-                self.driver.emit(self, kind, text=piece.text)
+        with tracing.chat(self) as chat:
+            async for piece in models.ask(self.agent.model, self.state.messages, specs):
+                if isinstance(piece, models.Reply):
+                    reply = piece
+                    chat.replied(reply)
+                else:
+                    kind: ChunkType = "text-delta" if piece.kind == "text" else "reasoning-delta"
+                    self.driver.emit(self, kind, text=piece.text)
         if reply is None:
             raise HitlError(f"The model of agent {self.agent.id!r} sent nothing.")
         return models.with_own_ids(reply)
@@ -441,7 +443,8 @@ class FrameRun:
         if runner is None:
             runner = self.nested[call.id] = await delegation.runner(self, agent, call)
         seen = self.driver.generation
-        finished = await runner.go()
+        with tracing.nested(runner):
+            finished = await runner.go()
         if finished is None:
             self._rested[call.id] = seen
             return None
@@ -454,6 +457,7 @@ class FrameRun:
 
     async def _refused(self, call: Call, asked: list[Request]) -> Finished | None:
         latest = asked[-1]
+        tracing.refused(latest)
         decision = latest.decision or {}
         if decision.get("stop"):
             return Finished("declined")
