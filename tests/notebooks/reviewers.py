@@ -23,6 +23,14 @@ _DECISIONS: dict[str, tuple[list[Decision], list[Decision]]] = {
         [hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve()],
         [hitl.Approve(), hitl.Respond([0])],
     ),
+    "15": (
+        [
+            hitl.Approve(),
+            hitl.Decline("Keep the sources."),
+            hitl.Answer({"result": "Leave it."}),
+        ],
+        [],
+    ),
 }
 """Lesson number → decisions of the lesson, and those of its exercises."""
 

@@ -96,3 +96,14 @@ def test_the_third_lesson_deletes_only_what_was_approved(monkeypatch: pytest.Mon
     said = text(run(LESSONS[2], monkeypatch))
     assert "Declined: Keep them." in said
     assert "sk-not-for-your-eyes" not in said
+
+
+def test_the_managed_agents_lesson_runs_only_what_was_approved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lesson = notebooks.LESSONS / "15_managed_agents.py"
+    said = text(run(lesson, monkeypatch))
+    assert "'end_turn'" in said
+    assert "['rm -r build']" in said
+    assert "('bash', 'approve', 'rule:only_listing')" in said
+    assert "('bash', 'decline', 'rule:only_listing')" in said
