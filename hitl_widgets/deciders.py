@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from .errors import AgentDefinitionError
 from .policy import administrator
 from .request import Decision, Decline, Request, Reviewer
+from .store import sinks
 
 Headless = Literal["prompt", "suspend", "decline", "error"]
 Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
@@ -30,6 +31,7 @@ class Settings:
     notify: Any = None
     locale: Literal["en", "ja"] | None = None
     reviewer: Decide | None = None
+    audit: Any = None
 
 
 _settings = Settings()
@@ -70,6 +72,9 @@ def configure(**given: Any) -> None:
         ``"en"`` or ``"ja"``; None: the front end's.
     reviewer
         A function deciding requests, in force until a `reviewer` block overrides it.
+    audit
+        Where a copy of every store's audit trail goes as it is written: a `logging.Logger`, a
+        path (JSON lines), a function of a store and an event; None: nowhere.
 
     Raises
     ------
@@ -92,6 +97,8 @@ def configure(**given: Any) -> None:
     ):
         if name in given and given[name] not in allowed:
             raise ValueError(f"configure({name}={given[name]!r}): give one of {allowed}.")
+    if "audit" in given:
+        sinks.use(given["audit"])
     _settings = replace(_settings, **given)
 
 

@@ -7,7 +7,7 @@ change, a gap or a missing end is found by reading the chain again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hitl_widgets.request import utc
@@ -117,25 +117,3 @@ def _all(tx: Tx) -> Iterator[tuple[Any, ...]]:
     ):
         yield from (tuple(row) for row in rows)
         after = rows[-1]["seq"]
-
-
-# -- telling others ----------------------------------------------------------------------------
-
-_sinks: list[Callable[[Any, Event], None]] = []
-
-
-def add_sink(sink: Callable[[Any, Event], None]) -> Callable[[], None]:
-    """Have ``sink(store, event)`` called after each commit of this process.
-
-    Returns the function that ends it. A sink that raises fails the method that committed: the
-    change stands.
-    """
-    _sinks.append(sink)
-    return lambda: _sinks.remove(sink)
-
-
-def tell(store: Any, events: Sequence[Event]) -> None:
-    """Hand events that were committed to the sinks."""
-    for sink in tuple(_sinks):
-        for event in events:
-            sink(store, event)

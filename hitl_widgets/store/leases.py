@@ -88,7 +88,7 @@ class Owner:
         """Name this process under a new token."""
         pid = os.getpid()
         return cls(
-            host=_host(),
+            host=host(),
             boot=_boot(),
             space=_space(),
             pid=pid,
@@ -152,7 +152,7 @@ class Leases:
             return "alive"
         if "dead" in (seen, lock):
             return "dead"
-        if local and not same_machine and other.host == _host() and other.boot:
+        if local and not same_machine and other.host == host() and other.boot:
             return "dead"  # this machine was started again since
         return "unknown"
 
@@ -274,10 +274,11 @@ def _same_machine(other: Owner) -> bool:
     boot = _boot()
     if boot and other.boot:
         return boot == other.boot
-    return other.host == _host()
+    return other.host == host()
 
 
-def _host() -> str:
+def host() -> str:
+    """Name of this machine, as owners carry it."""
     return re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname())
 
 

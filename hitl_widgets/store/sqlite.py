@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hitl_widgets.errors import LeaseLost, StoreError
 from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
 
-from . import arrows, audit, calls, free, grants, requests, runs, upkeep
+from . import about, arrows, audit, calls, free, grants, requests, runs, sinks, upkeep
 from .base import Event, Liveness, NewCall, Vote
 from .connection import Database, Tx
 from .files import MEMORY
@@ -83,7 +83,7 @@ class SqliteStore:
             return result
 
         result = self._db.write(kept, then=lambda: self._free.drop(folded))
-        audit.tell(self, events)
+        sinks.tell(self, events)
         return result
 
     def _dead(self, log: free.Log) -> bool:
@@ -447,6 +447,11 @@ class SqliteStore:
         """See `base.Store.revoke_grant`."""
         by = {"reviewer": reviewer, "via": via}
         return self._write(lambda tx: grants.revoke(tx, grant_id, by))
+
+    def describe(self) -> list[about.Line]:
+        """What `hitl.doctor` says of this store."""
+        owners = self._db.read(about.owners)
+        return about.describe(self._location, self.journal, owners, self.liveness)
 
     def check(self) -> list[str]:
         """See `base.Store.check`."""

@@ -20,7 +20,7 @@ import hitl_widgets as hitl
 from hitl_widgets import cli
 from hitl_widgets.screen.record import record
 from hitl_widgets.screen.views import request_view
-from hitl_widgets.store import audit, open_store
+from hitl_widgets.store import open_store, sinks
 
 from .processes import ended, start
 
@@ -106,7 +106,7 @@ async def test_nobody_sees_one_and_no_file_keeps_one(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     path, saw, seen = tmp_path / "store.sqlite", list[str](), list[Any]()
-    stop = audit.add_sink(lambda _, event: seen.append(event))
+    stop = sinks.add_sink(lambda _, event: seen.append(event))
     agent = keeper(path, saw)
     store = agent.store
     stream = await agent.stream("go", thread_id="t")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hitl_widgets.store import audit
+from hitl_widgets.store import audit, sinks
 from hitl_widgets.store.base import Event
 from hitl_widgets.store.sqlite import SqliteStore
 
@@ -77,7 +77,7 @@ def test_a_changed_event_that_was_hashed_again_breaks_the_next(
 
 def test_sinks_hear_of_what_was_committed_and_of_nothing_else(told: SqliteStore) -> None:
     heard: list[Event] = []
-    stop = audit.add_sink(lambda _, event: heard.append(event))
+    stop = sinks.add_sink(lambda _, event: heard.append(event))
     try:
         with pytest.raises(Exception, match="already"):
             told.decide([a_vote()])

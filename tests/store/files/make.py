@@ -15,7 +15,7 @@ from hitl_widgets.store.sqlite import SqliteStore
 from tests.store.making import waiting
 
 if __name__ == "__main__":
-    leases._host = lambda: "example"
+    leases.host = lambda: "example"
     leases._boot = lambda: "b007"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
