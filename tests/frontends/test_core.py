@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from .card import approve, card, decided, decline_with
+from .card import approve, card, decided, decline_with, expect_silent
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -184,12 +184,13 @@ ATTACH = "print((await agent.attach(waiting.run_id)).text, ran)"
 
 @everywhere
 def test_a_restarted_kernel_loses_nothing(front: Front) -> None:
-    """R14: what was pending is in the inbox, decided there, and the run goes to its end."""
+    """R12, R14: the old card is dead and says so; the inbox has it, and the run goes to its end."""
     book = front.open(DEFINE, front.run("Delete record abc-123"), INBOX, ATTACH)
     book.run(0)
     book.run(1)
     expect(card(book.output(1))).to_be_visible()
     book.restart()
+    expect_silent(card(book.output(1)))
     book.run(0)
     book.run(2)
     approve(card(book.output(2)))

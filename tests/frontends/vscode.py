@@ -54,9 +54,7 @@ class VSCodeBook:
     def __post_init__(self) -> None:
         data = self.folder / ".jupyter"
         write_kernelspecs(data)
-        self.host = Host(
-            self.folder / "notebook.ipynb", data / "kernels", kernel_name(self.kernel)
-        )
+        self.host = Host(self.folder / "notebook.ipynb", data / "kernels", kernel_name(self.kernel))
         self.host.theme, self.host.policy = self.theme, self.policy
         self._loop = _Loop()
         self._open = AsyncExitStack()
