@@ -22,7 +22,7 @@ class Witness:
         """A tool ``delete_record(id)``; gated unless said otherwise."""
 
         @hitl.tool(**{"require_approval": True, **options})
-        async def delete_record(id: str, force: bool = False) -> dict[str, Any]:
+        async def delete_record(id: str, force: bool = False) -> dict[str, Any]:  # noqa: A002
             "Delete a record by ID."
             self.did.append(id)
             return {"deleted": id}
@@ -33,7 +33,7 @@ class Witness:
         """A free tool ``look(id)``."""
 
         @hitl.tool(**options)
-        async def look(id: str) -> str:
+        async def look(id: str) -> str:  # noqa: A002
             "Look at a record."
             self.did.append(f"look {id}")
             return f"seen {id}"
@@ -81,7 +81,7 @@ def kinds(chunks: Sequence[Any]) -> list[str]:
 async def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
     """Wait until something shows that no event announces."""
     async with asyncio.timeout(seconds):
-        while not (found := condition()):
+        while not (found := condition()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return found
 

@@ -47,7 +47,7 @@ def _tamper(agent: hitl.Agent, run_id: str, change: Any) -> None:
 
 
 async def test_arguments_changed_after_the_approval_are_asked_for_again(tmp_path: Path) -> None:
-    """R3, F11: stale, a new request with the diff, the decider hears of it, the tool saw nothing."""
+    """R3, F11: stale; a new request with the diff; the decider hears of it; nothing ran."""
     saw = Witness()
     agent = agent_on(store_at(tmp_path), GO, [saw.deleting()])
     run = await agent.generate("go")
@@ -76,7 +76,7 @@ async def test_a_tool_whose_schema_changed_is_asked_for_again(tmp_path: Path) ->
     run = await agent_on(store_at(tmp_path), GO, [saw.deleting()]).generate("go")
 
     @hitl.tool(require_approval=True)
-    async def delete_record(id: str, force: bool = False, really: bool = True) -> str:
+    async def delete_record(id: str, force: bool = False, really: bool = True) -> str:  # noqa: A002
         "Delete."
         saw.did.append((id, really))
         return "gone"
@@ -131,7 +131,7 @@ async def test_a_tool_disabled_since_the_approval_is_blocked(
 async def test_what_resumes_is_the_recorded_decision_whatever_the_code_says_now(
     tmp_path: Path,
 ) -> None:
-    """R6, F5: a decline stays one though the tool asks no more; an approval though it always asks."""
+    """R6, F5: a decline stays one though the tool asks no more."""
     saw = Witness()
     run = await agent_on(store_at(tmp_path), GO, [saw.deleting()]).generate("go")
     lax = agent_on(store_at(tmp_path), GO, [saw.deleting(require_approval=False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +131,6 @@ class TestExpiry:
         agent = agent_on(store_at(tmp_path), GO, [saw.deleting(expires=0.01)])
         run = await agent.generate("go")
         store = agent.store
-        import asyncio
-
         await asyncio.sleep(0.05)
         for _ in range(2):  # before and after anybody swept
             with pytest.raises(hitl.Expired):

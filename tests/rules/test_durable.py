@@ -21,9 +21,9 @@ async def test_a_request_that_cannot_be_saved_is_not_shown(tmp_path: Path) -> No
     store.fails = frozenset({"save"})
     stream = await agent.stream("go")
     heard = []
-    with pytest.raises(hitl.StoreFull):
+    with pytest.raises(hitl.StoreFull):  # noqa: PT012
         async for chunk in stream.full_stream:
-            heard.append(chunk)
+            heard.append(chunk)  # noqa: PERF401
     assert kinds(heard) == ["start", "error", "finish"]
     store.fails = frozenset()
     assert await hitl.pending(store) == []
@@ -86,7 +86,7 @@ async def test_a_result_that_cannot_be_saved_is_kept_and_the_call_not_run_again(
     saw, store = Witness(), FailingStore(tmp_path / "a.db")
     agent = agent_on(store, GO, [saw.deleting(require_approval=gated)])
     store.fails = frozenset({"finish"})
-    with pytest.raises(hitl.StoreFull) as caught:
+    with pytest.raises(hitl.StoreFull) as caught:  # noqa: PT012
         if gated:
             run = await agent.generate("go")
             await agent.approve_tool_call_generate(run_id=run.run_id)
@@ -117,9 +117,9 @@ async def test_a_suspension_that_cannot_be_saved_is_not_shown(tmp_path: Path) ->
     store.fails = frozenset({"park"})
     stream = await agent.stream("go")
     heard = []
-    with pytest.raises(hitl.StoreFull):
+    with pytest.raises(hitl.StoreFull):  # noqa: PT012
         async for chunk in stream.full_stream:
-            heard.append(chunk)
+            heard.append(chunk)  # noqa: PERF401
     assert "tool-call-suspended" not in kinds(heard)
     assert "tool-result" not in kinds(heard)
     store.fails = frozenset()

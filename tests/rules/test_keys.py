@@ -43,7 +43,7 @@ async def test_another_prompt_or_other_tools_under_the_key_are_an_error_naming_b
         await agent.run("other words", key="k")
 
     @hitl.tool(require_approval=True)
-    async def delete_record(id: str, hard: bool) -> None:
+    async def delete_record(id: str, hard: bool) -> None:  # noqa: A002
         "Delete."
 
     changed = agent_on(agent.store, GO, [delete_record])

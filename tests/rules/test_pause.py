@@ -12,6 +12,7 @@ import pydantic
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.desk import Desk
 
 from .making import agent_on, chunks_of, kinds, store_at, tell_back, until
 
@@ -256,8 +257,6 @@ async def test_a_live_question_is_judged_by_its_own_type_before_it_is_spent(
     with pytest.raises(hitl.InvalidAnswer, match="even"):
         await agent.resume_generate({"n": 3}, run_id=run.run_id)
     # From where the type is not known: the schema lets it through, the body's side asks again.
-    from hitl_widgets.desk import Desk
-
     far = Desk(store_at(tmp_path))
     receipt = await far.decide(run.requests[0].id, hitl.Answer({"n": 3}))
     assert receipt.validated_by == "schema"
@@ -288,8 +287,6 @@ async def test_an_answer_that_only_the_schema_judged_is_asked_again_with_what_wa
         "Weather."
         entered.append(ctx.resume_data)
         return str(await ctx.suspend()) if ctx.resume_data is None else ctx.resume_data.city
-
-    from hitl_widgets.desk import Desk
 
     agent = agent_on(store_at(tmp_path), ASK, [get_weather])
     run = await agent.generate("go")

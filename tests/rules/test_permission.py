@@ -10,6 +10,7 @@ import pytest
 
 import hitl_widgets as hitl
 from hitl_widgets import policy
+from hitl_widgets.deciders import settings
 
 from .making import Witness, agent_on, chunks_of, store_at, tell_back
 
@@ -45,12 +46,12 @@ CASES: list[Any] = [
     ("run True over tool False", {"require_approval": False}, None, {"run": True}, "ask", "run"),
     ("tool True", {"require_approval": True}, None, {}, "ask", "tool"),
     ("tool function yes", {"require_approval": yes}, None, {}, "ask", "function"),
-    ("tool function no beats run function", {"require_approval": no}, None, {"run": yes}, "allow", "function"),
-    ("tool False beats run function", {"require_approval": False}, None, {"run": yes}, "allow", "tool"),
+    ("tool no, run yes", {"require_approval": no}, None, {"run": yes}, "allow", "function"),
+    ("tool False, run yes", {"require_approval": False}, None, {"run": yes}, "allow", "tool"),
     ("run function yes", {"require_approval": None}, None, {"run": yes}, "ask", "function"),
     ("run function no", {"require_approval": None}, None, {"run": no}, "allow", "function"),
     ("destructive", {"require_approval": None, "effect": "destructive"}, None, {}, "ask", "effect"),
-    ("destructive but False", {"require_approval": False, "effect": "destructive"}, None, {}, "allow", "tool"),
+    ("False", {"require_approval": False, "effect": "destructive"}, None, {}, "allow", "tool"),
     ("always_ask", {"require_approval": None}, "always_ask", {}, "ask", "always_ask"),
     ("always_ask over False", {"require_approval": False}, "always_ask", {}, "ask", "always_ask"),
     ("auto ask", {"require_approval": None}, verdict("ask"), {}, "ask", "auto"),
@@ -59,11 +60,10 @@ CASES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "tool", "toolset", "run", "permission", "kind"), CASES, ids=[c[0] for c in CASES])  # fmt: skip
-async def test_the_table(
-    tmp_path: Path, name: str, tool: Any, toolset: Any, run: Any, permission: str, kind: str | None
-) -> None:
+@pytest.mark.parametrize("case", CASES, ids=[c[0] for c in CASES])
+async def test_the_table(tmp_path: Path, case: Any) -> None:
     """Nine rows, strictness wins; the chunk and the stored call say the same."""
+    name, tool, toolset, run, permission, kind = case
     made: Any = Witness().deleting(**tool)
     made = made if toolset is None else hitl.Toolset([made], policy=toolset)
     agent = agent_on(store_at(tmp_path), GO, [made])
@@ -234,12 +234,10 @@ class TestAdministrator:
         assert await judged(agent) == ("deny", None)
         assert agent.specs == []
 
-    async def test_it_does_not_loosen(self, tmp_path: Path, write: Any) -> None:
+    async def test_it_does_not_loosen(self, write: Any) -> None:
         write('{"headless": "suspend", "record": "full"}')
         hitl.configure(headless="error", record="none")
         try:
-            from hitl_widgets.deciders import settings
-
             assert (settings().headless, settings().record) == ("error", "none")
             write('{"headless": "decline", "record": "short"}')
             hitl.configure(headless="suspend", record="full")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ async def test_a_secret_runs_and_is_seen_nowhere(tmp_path: Path) -> None:
     assert SECRET not in shown
     assert "••••" in shown
     store.close()
-    for path in tmp_path.rglob("*"):
+    for path in tmp_path.rglob("*"):  # noqa: ASYNC240
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
 
@@ -85,7 +86,7 @@ async def test_a_secret_answer_reaches_the_tool_only(tmp_path: Path) -> None:
     assert saw == [SECRET]
     assert SECRET not in repr([store.requests(), store.events()])
     store.close()
-    assert not any(SECRET.encode() in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert not any(SECRET.encode() in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())  # noqa: ASYNC240
 
 
 async def test_fingerprints_of_secrets_differ_from_store_to_store(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ async def test_a_snapshot_holds_one_copy_of_the_history(tmp_path: Path) -> None:
     for _ in range(11):
         run = await agent.approve_tool_call_generate(run_id=run.run_id)
         sizes.append(len(json.dumps(agent.store.frame(run.run_id))))
-    growth = [b - a for a, b in zip(sizes, sizes[1:], strict=False)]
+    growth = [b - a for a, b in itertools.pairwise(sizes)]
     assert max(growth) - min(growth) < 60, "each pause adds its own messages and no more"
 
 
@@ -215,10 +216,10 @@ class TestOutput:
     async def test_a_wrong_one_is_told_and_tried_again(self, tmp_path: Path) -> None:
         turns = [
             [hitl.call("final_result", title="a")],
-            lambda m: [hitl.call("final_result", title="score" if "score" in last_told(m) else "?", score=1)],
-        ]  # fmt: skip
+            lambda m: [hitl.call("final_result", title=str("score" in last_told(m)), score=1)],
+        ]
         result = await agent_on(store_at(tmp_path), turns).generate("go", output_type=self.Report)
-        assert result.output == self.Report(title="score", score=1)
+        assert result.output == self.Report(title="True", score=1)
 
     async def test_words_are_no_object_and_asked_for_again(self, tmp_path: Path) -> None:
         turns = ["Here it is.", [hitl.call("final_result", title="a", score=1)]]

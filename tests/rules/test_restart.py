@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -115,8 +114,8 @@ with hitl.reviewer(lambda r: None):
     child = in_child(tmp_path, code, wait=False)
     store = store_at(tmp_path)
     await kill_when(child, lambda: len(store.requests(states=("pending",))) == 2)
-    agent = here(tmp_path, [[hitl.call("delete_record", id="a"), hitl.call("delete_record", id="b")],
-                            lambda m: str(last_told(m))])  # fmt: skip
+    both = [hitl.call("delete_record", id=i) for i in "ab"]
+    agent = here(tmp_path, [both, lambda m: str(last_told(m))])
     (run,) = await agent.list_suspended_runs(thread_id="t")
     assert (run.thread_id, run.resource_id, run.agent_id) == ("t", "u", "clerk")
     request = run.tool_calls[0]
@@ -139,7 +138,7 @@ with hitl.reviewer(lambda r: None):
 async def test_a_call_that_was_running_when_its_process_was_killed_is_of_unknown_outcome(
     tmp_path: Path,
 ) -> None:
-    """R13: free calls too; nothing re-executes by itself; a human settles it and the run goes on."""
+    """R13: free calls too; nothing re-executes by itself; a human settles it."""
     code = """
 with hitl.reviewer(lambda r: None):
     await agent([[hitl.call("write", n=1), hitl.call("delete_record", id="x")], tell]).run("go")
@@ -262,16 +261,17 @@ with hitl.reviewer(lambda r: None):
     child = in_child(tmp_path, code, wait=False)
     store = store_at(tmp_path)
     async with asyncio.timeout(30):
-        while len(store.requests(states=("pending",))) < 2:
+        while len(store.requests(states=("pending",))) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    agent = here(tmp_path, [[hitl.call("delete_record", id="a"), hitl.call("delete_record", id="b")],
-                            lambda m: str(last_told(m))])  # fmt: skip
+    both = [hitl.call("delete_record", id=i) for i in "ab"]
+    agent = here(tmp_path, [both, lambda m: str(last_told(m))])
     (run,) = agent.store.runs()
     with hitl.reviewer(lambda _: hitl.Approve()):
         waiting = asyncio.ensure_future(agent.attach(run.id))
         first, second = store.requests(states=("pending",))
         await hitl.decide(agent.store.request(first.id), hitl.Approve())
-        await kill_when(child, lambda: did(tmp_path))  # the living driver acted
+        # The living driver acts; it is killed once that is on record.
+        await kill_when(child, lambda: store.request(first.id).state == "done")
         assert (await asyncio.wait_for(waiting, 20)).text == "['deleted a', 'deleted b']"
     assert did(tmp_path) == ["delete a", "delete b"]
     assert store.request(second.id).state == "done"
@@ -401,7 +401,7 @@ async def test_a_suspended_run_survives_without_anything_in_memory_and_is_gone_a
     agent = agent_on(store_at(tmp_path), GO, [Witness().deleting()])
     run = await agent.generate("go")
     assert agent.store.frame(run.run_id)
-    assert os.stat(tmp_path / "hitl.db").st_mode & 0o777 == 0o600
+    assert (tmp_path / "hitl.db").stat().st_mode & 0o777 == 0o600
     done = await agent.approve_tool_call_generate(run_id=run.run_id)
     with pytest.raises(hitl.SnapshotNotFound):
         agent.store.frame(run.run_id)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 import hitl_widgets as hitl
 
@@ -164,10 +167,6 @@ async def test_mixed_siblings_gated_suspending_and_free(tmp_path: Path) -> None:
 
 async def test_ids_that_a_provider_repeats_or_leaves_out_are_kept_apart(tmp_path: Path) -> None:
     """F11: `tool_call_id` is ours, unique in the store."""
-    from collections.abc import AsyncIterator
-
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
     async def same_ids(messages: Any, info: AgentInfo) -> AsyncIterator[Any]:
         if any(isinstance(m, ModelResponse) for m in messages):

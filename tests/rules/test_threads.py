@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pydantic
 import pytest
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 import hitl_widgets as hitl
 
@@ -201,9 +203,6 @@ async def test_another_thread_or_resource_is_a_turn_of_its_own(tmp_path: Path) -
 
 async def test_a_real_model_extracts_through_a_tool_call(tmp_path: Path) -> None:
     """Any pydantic-ai model: asked for structured output under the schema."""
-    from collections.abc import AsyncIterator
-
-    from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
     async def model(messages: Any, info: AgentInfo) -> AsyncIterator[Any]:
         names = [t.name for t in info.function_tools]

@@ -11,7 +11,7 @@ import pytest
 import hitl_widgets as hitl
 from hitl_widgets.desk import Desk, as_json, check_kind, default_reviewer, desk_of
 from hitl_widgets.store.sqlite import SqliteStore
-from tests.store.making import a_call, a_vote, waiting
+from tests.store.making import a_call, a_request, a_vote, waiting
 
 
 @pytest.fixture
@@ -105,8 +105,6 @@ def test_decisions_as_json_say_only_what_was_given() -> None:
 @pytest.mark.parametrize("nonsense", [None, "no", 0, 1, True, hitl.Approve, {}], ids=repr)
 def test_only_the_four_kinds_are_decisions(nonsense: Any) -> None:
     """F7, F8."""
-    from tests.store.making import a_request
-
     with pytest.raises(hitl.InvalidAnswer):
         check_kind(a_request(call=a_call()), nonsense)
 

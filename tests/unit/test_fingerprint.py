@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -29,8 +30,6 @@ def of(args: Any, **more: Any) -> str:
 def test_the_canonical_form_is_the_documented_one() -> None:
     """`hf1:` and lower-case base32 of the SHA-256 of RFC 8785 JSON."""
     form = json.dumps({"args": {"a": 1, "b": "é"}, "tool": "tool"}, ensure_ascii=False)
-    import base64
-
     plain = hashlib.sha256(form.replace(" ", "").encode()).digest()
     expected = "hf1:" + base64.b32encode(plain).decode().rstrip("=").lower()
     assert of({"b": "é", "a": 1}) == expected
