@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,34 @@ class TestInterrupted:
         assert ran == ["a.csv"]
         assert len(store().requests()) == 1
         assert states() == [("delete_file", "done")]
+
+    async def test_a_graph_in_a_thread_ends_its_tool_and_starts_no_other(self) -> None:
+        """R16: a thread cannot be stopped; what it did is kept, and the cell goes on from there."""
+        ran: list[str] = []
+        begun, free = threading.Event(), threading.Event()
+
+        def delete(path: str) -> str:
+            ran.append(path)
+            if path == "a.csv" and len(ran) == 1:
+                begun.set()
+                free.wait()
+            return f"deleted {path}"
+
+        saver = SqliteSaver(sqlite3.connect(":memory:", check_same_thread=False))
+        graph = delete_graph(saver, "a.csv", delete=delete)
+        with hitl.reviewer(lambda _: hitl.Approve()):
+            running = asyncio.ensure_future(hitl.run(graph, "go", config=THREAD))
+            await asyncio.to_thread(begun.wait)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert states() == [("delete_file", "executing")]
+            again = asyncio.ensure_future(hitl.run(graph, "go", config=THREAD))
+            free.set()
+            result = await again
+        assert ran == ["a.csv"]
+        assert calls() == [("delete_file", "done", "deleted a.csv")]
+        assert result["messages"][-1].content == "finished"
 
 
 class TestKilled:
