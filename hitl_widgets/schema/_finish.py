@@ -53,6 +53,8 @@ def _object(doc: Document, field: Field, value: dict[str, Any]) -> dict[str, Any
     for key, part in value.items():
         sub = property_of(doc, field, key)
         done = finish(doc, sub, part)
+        if done is ABSENT and key not in field.plain.get("properties", {}):
+            done = None  # an entry that a person named is never dropped: without a value it errs
         if done is not ABSENT and not is_untouched(doc, field, key, part):
             out[key] = done
     for key in field.plain.get("properties", {}):

@@ -298,6 +298,8 @@ class _Merge:
                 out[key] = done
             elif key in sent and is_cleared(self._doc, field, key):
                 out[key] = None
+            elif key in came and key not in field.plain.get("properties", {}):
+                out[key] = None  # a named entry is never dropped: without a value it errs
         for key in field.plain.get("properties", {}):
             unknown = key not in out and key not in initial and came.get(key, "") == ""
             if self._filling and unknown and is_cleared(self._doc, field, key):

@@ -287,3 +287,19 @@ def test_any_json_survives_a_form_that_nobody_touched(value: Any, which: int) ->
     form = Form(SHAPES[which], value)
     came = untouched(form.schema, json.loads(json.dumps(form.data)))
     assert same(form.read(came), value)
+
+
+class TestEntriesOfADictionary:
+    @pytest.mark.parametrize("initial", [None, {"a": 1}])
+    def test_a_named_entry_without_a_value_is_an_error_and_never_dropped(
+        self, initial: Any
+    ) -> None:
+        form = Form(shape_of(dict[str, int]), initial)
+        data = form.read({"a": None, "b": 2}, edited=True)
+        assert data == {"a": None, "b": 2}
+        with pytest.raises(InvalidAnswer) as refused:
+            shape_of(dict[str, int]).validate(data)
+        assert refused.value.errors[0]["path"] == ["a"]
+
+    def test_a_removed_entry_is_removed(self) -> None:
+        assert Form(shape_of(dict[str, int]), {"a": 1}).read({}, edited=True) == {}
