@@ -10,7 +10,7 @@ REPORTS := reports
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: help venv demo test test-all test-python test-js lint types layers bundle drift \
+.PHONY: help venv demo test test-all test-python test-browser test-js lint types layers bundle drift \
 	format bench screenshots chromium kernels clean
 
 help: ## list the commands
@@ -51,14 +51,21 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 
 # --- tests -------------------------------------------------------------------------------------
 
-test: test-python test-js ## the tests, small sizes, at most 12 minutes on two cores
+test: test-python test-browser test-js ## the tests, small sizes, at most 12 minutes on two cores
 
 test-all: export HITL_TEST_ALL = 1
 test-all: $(VENV)/.bench-stamp test ## everything: large sizes, all kernels, a clean install, the benchmarks
 
-test-python: $(VENV)/.dev-stamp chromium kernels
+# Two workers, a file each at a time: most of the time is spent waiting for processes that start.
+test-python: $(VENV)/.dev-stamp kernels
 	@mkdir -p $(REPORTS)
-	$(PY) -m pytest --junitxml=$(REPORTS)/python.xml $(PYTEST_ARGS)
+	$(PY) -m pytest --junitxml=$(REPORTS)/python.xml --numprocesses=2 --dist=loadfile \
+		tests --ignore=tests/browser --ignore=tests/frontends --ignore=tests/bench $(PYTEST_ARGS)
+
+# One browser and one Jupyter server for all of them, so one process.
+test-browser: $(VENV)/.dev-stamp chromium kernels
+	@mkdir -p $(REPORTS)
+	$(PY) -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser tests/frontends $(PYTEST_ARGS)
 
 test-js: js/node_modules/.package-lock.json chromium
 	@mkdir -p $(REPORTS)
