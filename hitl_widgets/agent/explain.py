@@ -188,7 +188,7 @@ def _rows(agent: Agent, run_rule: Any, above: str) -> list[PolicyRow]:
     return rows
 
 
-def _read(entry: Entry, run_rule: Any) -> tuple[str, str]:
+def _read(entry: Entry, run_rule: Any) -> tuple[str, str]:  # noqa: C901, PLR0911  # a row of the table each
     """A rule without arguments: the rows of the table that do not depend on them."""
     rule, name = entry.rule, entry.tool.id
     if forbidden(entry):
@@ -216,7 +216,7 @@ def _read(entry: Entry, run_rule: Any) -> tuple[str, str]:
     return "allow", _BECAUSE["always_allow"]
 
 
-def _warning(entry: Entry, run_rule: Any, permission: str) -> str:
+def _warning(entry: Entry, run_rule: Any, permission: str) -> str:  # noqa: PLR0911
     rule = entry.rule
     if permission == "deny":
         return ""
