@@ -14,10 +14,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..deciders import Decide
-from .managed.live import Live
-from .managed.live import attach as _attach
-from .managed.watching import Hint, Watch
-from .managed.watching import webhook as _webhook
+
+try:
+    from .managed.live import Live
+    from .managed.live import attach as _attach
+    from .managed.watching import Hint, Watch
+    from .managed.watching import webhook as _webhook
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError(
+        f"{e}. Managed Agents need the extra: pip install 'hitl-widgets[managed-agents]'",
+        name=e.name,
+    ) from e
 
 __all__ = ["Hint", "Live", "Watch", "attach", "watch", "webhook"]
 

@@ -214,6 +214,10 @@ class _Connection:
             await asyncio.shield(self._ready)
         except HitlError:
             raise
+        except ModuleNotFoundError as e:
+            raise AgentDefinitionError(
+                f"MCPToolset needs the extra: pip install 'hitl-widgets[mcp]' ({e})."
+            ) from e
         except Exception as e:
             raise AgentDefinitionError(
                 f"The MCP server {self._toolset.server!r} can not be reached: {_words(e)}. Check "

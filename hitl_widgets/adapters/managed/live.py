@@ -15,16 +15,15 @@ from .carrier import Carrier
 from .custom import Custom
 from .custom import custom_tools as checked_tools
 from .customs import Customs
-from .history import Event, History, part, permission_of
+from .drawing import Drawing
+from .follower import FIRST_PAUSE, Follower, longer
+from .history import Event, History
 from .presenter import Presenter
 from .run import SessionRun
 from .service import TRANSIENT, Service, fault
 
 GATHER = 0.05
 """Seconds in which calls of one turn arrive, to be shown as siblings."""
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
-"""Seconds between attempts to reach the service."""
 
 DRAIN = 5.0
 """Seconds that `close` gives to answers on their way."""
@@ -56,12 +55,14 @@ class Live:
         self._decide = decide
         self._tools = tools
         self._store = store
-        self._answers = Answers(self._service, self._history, self._look)
+        self._follower = Follower(
+            self._service, self._history, news=self._say_news, show=self._show
+        )
+        self._answers = Answers(self._service, self._history, self._follower.look)
         self._changed = asyncio.Event()
         self._news = asyncio.Event()
         self._ready = asyncio.Event()
-        self._looking = asyncio.Lock()
-        self._shown: set[str] = set()
+        self._drawing: Drawing | None = None
         self._run_at_desk: SessionRun | None = None
         self._presenter: Presenter | None = None
         self._asides: set[asyncio.Task[None]] = set()
@@ -100,7 +101,7 @@ class Live:
         """
         with self._clicks_flow() as asking:
             await self._once_ready()
-            await self._surely_look()
+            await self._follower.surely_look()
             while True:
                 changed = self._changed
                 reason = self._history.stopped()
@@ -125,7 +126,7 @@ class Live:
             The session stands at its budget.
         """
         await self._once_ready()
-        await self._surely_look()
+        await self._follower.surely_look()
         waiting = self._history.waiting()
         if waiting:
             names = ", ".join(f"{c.name} ({c.id})" for c in waiting)
@@ -149,7 +150,7 @@ class Live:
                 raise
         else:
             for event in kept:
-                self._take(event)
+                self._follower.take(event)
 
     async def interrupt(self) -> None:
         """End the session's turn: what waits is closed, and nothing more of it runs."""
@@ -158,7 +159,7 @@ class Live:
     async def archive(self) -> None:
         """Archive the session, once the service says that it no longer runs."""
         await self._service.archive()
-        await self._surely_look()
+        await self._follower.surely_look()
 
     async def close(self) -> None:
         """Stop following. What still waits goes on waiting at the service; its cards here end."""
@@ -174,7 +175,7 @@ class Live:
     def look_soon(self) -> None:
         """Go and look: something may have happened. Callable on any thread."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(lambda: self._aside(self._surely_look()))
+            self._loop.call_soon_threadsafe(lambda: self._aside(self._follower.surely_look()))
 
     @property
     def done(self) -> bool:
@@ -224,22 +225,6 @@ class Live:
         if not self._task.cancelled():
             self._task.result()
 
-    async def _surely_look(self) -> None:
-        """List anew, however long the service does not answer."""
-        pause = FIRST_PAUSE
-        while self._history.gone is None and not self._task.done():
-            try:
-                await self._look()
-            except TRANSIENT as e:
-                if fault(e) == "gone":
-                    self._gone("deleted")
-                elif fault(e) != "again":
-                    raise
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                return
-
     async def _check_somebody(self, *, asking: bool) -> None:
         """Nobody here can decide what waits: say so, instead of waiting for ever (R5)."""
         run, presenter = self._run_at_desk, self._presenter
@@ -270,7 +255,7 @@ class Live:
         return [r for r in found if r.state == "pending"]
 
     async def _was_kept(self, message: Event, before: set[str]) -> bool:
-        await self._surely_look()
+        await self._follower.surely_look()
         return any(
             e["type"] == "user.message" and e.get("content") == message["content"]
             for key, e in self._history.events.items()
@@ -284,7 +269,7 @@ class Live:
         async with run.in_view():
             self._ready.set()
             self._notify()
-            following = asyncio.create_task(self._follow())
+            following = asyncio.create_task(self._follower.follow())
             presenting = asyncio.create_task(self._present())
             try:
                 await asyncio.wait({following, presenting}, return_when=asyncio.FIRST_COMPLETED)
@@ -301,7 +286,7 @@ class Live:
             await self._let_go("terminated")
 
     async def _begin(self) -> SessionRun:
-        session = await self._retrieve()
+        session = await self._follower.begin()
         run = SessionRun(
             session_id=self.session_id,
             title=str(session["agent"]["name"]),
@@ -328,18 +313,8 @@ class Live:
         )
         customs = Customs(carrier, self._tools)
         self._presenter = Presenter(self._service, carrier, customs)
+        self._drawing = Drawing(run, self._history, self._presenter.call_id)
         return run
-
-    async def _retrieve(self) -> Event:
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return await self._service.retrieve()
-            except TRANSIENT as e:
-                if fault(e) != "again":
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _last_round(self) -> None:
         """The session is over: every card ends, and answers on their way learn their fate."""
@@ -350,61 +325,6 @@ class Live:
     async def _let_go(self, reason: str) -> None:
         if self._run_at_desk is not None:
             await self._run_at_desk.over(reason, {})
-
-    # -- events in ---------------------------------------------------------------------------------
-
-    async def _follow(self) -> None:
-        """Read the stream for ever: open it, then list, then read; what ends it is looked into."""
-        pause = FIRST_PAUSE
-        while self._history.gone is None:
-            try:
-                async with self._service.stream() as events:
-                    await self._look()
-                    async for event in events:
-                        pause = FIRST_PAUSE
-                        self._take(event)
-                        if self._history.gone is not None:
-                            return
-            except TRANSIENT as e:
-                if fault(e) == "gone":
-                    self._gone("deleted")
-                elif fault(e) != "again":
-                    raise
-            await self._alive()
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-
-    async def _alive(self) -> None:
-        """A stream that ended says nothing: an archived session has no event to say so."""
-        try:
-            session = await self._service.retrieve()
-        except TRANSIENT as e:
-            if fault(e) == "gone":
-                self._gone("deleted")
-            elif fault(e) != "again":
-                raise
-            return
-        if session.get("archived_at") is not None:
-            self._gone("archived")
-        elif session.get("status") == "terminated":
-            self._gone("terminated")
-
-    def _gone(self, how: str) -> None:
-        self._history.end(how)
-        self._say_news()
-
-    async def _look(self) -> None:
-        """List every event and put the history in its order."""
-        async with self._looking:
-            new = self._history.merge(await self._service.list())
-        for event in self._history.this_turn() if not self._shown else new:
-            self._show(event)
-        self._say_news()
-
-    def _take(self, event: Event) -> None:
-        if self._history.take(event):
-            self._show(event)
-        self._say_news()
 
     def _say_news(self) -> None:
         self._news.set()
@@ -426,9 +346,9 @@ class Live:
             await asyncio.sleep(GATHER)
             if self._history.unknown:
                 # An idle names what was not seen yet: a listing that lags behind.
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = longer(pause)
                 with suppress(*TRANSIENT):
-                    await self._look()
+                    await self._follower.look()
                 self._news.clear()
             else:
                 pause = FIRST_PAUSE
@@ -441,51 +361,9 @@ class Live:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    # -- the panel ---------------------------------------------------------------------------------
-
     def _show(self, event: Event) -> None:
-        """An event in the panel's timeline; cards come from the presenter."""
-        run = self._run_at_desk
-        if run is None or event["id"] in self._shown:
-            return
-        self._shown.add(event["id"])
-        path = self._history.agent_path(event, run.title)
-        match event["type"]:
-            case "agent.message":
-                for block in event.get("content") or ():
-                    run.say("text-delta", path, text=str(block.get("text") or ""))
-            case "agent.tool_use" | "agent.mcp_tool_use":
-                self._show_call(run, event, path)
-            case "agent.tool_result" | "agent.mcp_tool_result":
-                self._show_result(run, event, path)
-            case "session.error":
-                error = part(event, "error").get("message", "error")
-                run.say("error", path, error=f"\n{error}\n")
-            case _:
-                pass
-
-    def _show_call(self, run: SessionRun, event: Event, path: tuple[str, ...]) -> None:
-        permission = permission_of(event)
-        call = self._history.calls[event["id"]]
-        if permission not in ("allow", "deny"):
-            return
-        about = {"tool_call_id": event["id"], "tool_name": call.name, "args": call.args}
-        run.say(
-            "tool-call",
-            path,
-            **about,
-            evaluated_permission=permission,
-            evaluation=event.get("evaluation"),
-        )
-        if permission == "deny":
-            run.say("tool-output-denied", path, tool_call_id=event["id"], reason=None)
-
-    def _show_result(self, run: SessionRun, event: Event, path: tuple[str, ...]) -> None:
-        target = event.get("tool_use_id") or event.get("mcp_tool_use_id")
-        item = self._presenter.item(str(target)) if self._presenter else None
-        call_id = target if item is None or item.call_id is None else item.call_id
-        kind = "tool-error" if event.get("is_error") else "tool-result"
-        run.say(kind, path, tool_call_id=call_id, result=event.get("content"))
+        if self._drawing is not None:
+            self._drawing.show(event)
 
 
 async def _quietly(work: Any, live: Live) -> None:

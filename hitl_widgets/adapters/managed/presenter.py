@@ -35,9 +35,10 @@ class Presenter:
         """What waits for a decision."""
         return [i for i in self._carrier.items.values() if i.pending]
 
-    def item(self, key: str) -> Item | None:
-        """What is asked or done about a call."""
-        return self._carrier.items.get(key)
+    def call_id(self, key: str) -> str | None:
+        """The desk's id of a call, if it was put to the desk."""
+        item = self._carrier.items.get(key)
+        return None if item is None else item.call_id
 
     async def drain(self, seconds: float | None) -> None:
         """Let what was decided reach the service; at most so long."""
