@@ -52,7 +52,7 @@ async def test_many_messages_and_suspensions_keep_one_copy(tmp_path: Path) -> No
     agent = _agent(store)
     history = await _history(tmp_path)
     assert len(history) >= MESSAGES
-    run = await agent.generate("walk", message_history=history)
+    run = await agent.generate("walk", message_history=history, max_steps=1000)
     sizes, files = [], []
     for _ in range(SUSPENSIONS):
         (size,) = _snapshots(path)
