@@ -23,6 +23,34 @@ _DECISIONS: dict[str, tuple[list[Decision], list[Decision]]] = {
         [hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve()],
         [hitl.Approve(), hitl.Respond([0])],
     ),
+    "04": ([hitl.Decline("Ask finance first.")], []),
+    "05": ([hitl.Decline("Who is Mallory?")], []),
+    "06": (
+        [
+            hitl.Approve(args={"to": "team@example.com", "subject": "Party", "text": "Beer."}),
+            hitl.Decline("Wait until Friday."),
+            *[hitl.Decline() for _ in range(3)],
+            hitl.Approve(note="Only this once."),
+            hitl.Respond("sent by hand"),
+        ],
+        [],
+    ),
+    "07": ([hitl.Approve()], []),
+    "08": ([hitl.Approve() for _ in range(4)], []),
+    "09": ([], []),
+    "10": ([hitl.Decline("No gossip.")], []),
+    "11": ([], []),
+    "12": ([], []),
+    "13": ([hitl.Approve()], [hitl.Approve()]),
+    "14": (
+        [
+            hitl.Approve(),
+            hitl.Decline("Keep b.csv."),
+            hitl.Approve(),
+            hitl.Answer({"city": "Turin"}),
+        ],
+        [hitl.Decline("Not today.")],
+    ),
     "15": (
         [
             hitl.Approve(),
