@@ -137,7 +137,7 @@ class Agent:
             await agent.prepare()
         if self.servers:
             for server in self.servers:
-                await server.connect()
+                await server.connect(self.store)
             merge(self.entries, self._own, self.servers)
 
     # -- running -----------------------------------------------------------------------------

@@ -55,6 +55,8 @@ class MCPToolset:
         Seconds that the server may take for one answer; None: as long as it likes.
     mode
         How the protocol is agreed on; see `mcp.Client`.
+    store
+        Where what the server asks of a person is kept; the agent's store unless given.
 
     Notes
     -----
@@ -97,14 +99,20 @@ class MCPToolset:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def connect(self) -> None:
+    async def connect(self, store: Any = None) -> None:
         """Connect, or see that the connection lives; `entries` holds the server's tools then.
+
+        Parameters
+        ----------
+        store
+            Where its elicitations go, if the toolset was given none: its agent's store.
 
         Raises
         ------
         AgentDefinitionError
             The server can not be reached, or `configs` names a tool that it does not have.
         """
+        self._store = store if self._store is None else self._store
         await (await self._connected()).fresh()
 
     async def close(self) -> None:

@@ -50,7 +50,7 @@ async def toolset(ledger: Ledger, store: Any) -> AsyncIterator[Callable[..., hit
     made: list[hitl.MCPToolset] = []
 
     def make(server: Any = None, *args: Any, **options: Any) -> hitl.MCPToolset:
-        new = hitl.MCPToolset(server or ledger.command, *args, store=store, **options)
+        new = hitl.MCPToolset(server or ledger.command, *args, **options)
         made.append(new)
         return new
 

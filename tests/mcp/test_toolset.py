@@ -246,6 +246,8 @@ class TestNobodyHere:
     async def test_nobody_here_is_cancel_not_decline(
         self, store: Any, toolset: Any, ledger: Any
     ) -> None:
+        """And it is kept with the agent's run, whatever the default store is."""
+        hitl.configure(store=":memory:")
         agent = agent_of(store, toolset(policy="always_allow"), hitl.call("book"))
         out = await agent.generate("Book.")
         assert out.finish_reason == "stop"
