@@ -1,4 +1,4 @@
-// Large and hostile arguments: the card opens at once, scrolls, and nothing but text appears.
+// Large arguments: the card opens at once and scrolls, and all of it must be reached.
 import { afterEach, describe, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import type { RequestView } from "../src/generated/messages";
@@ -63,36 +63,7 @@ describe("a megabyte", () => {
   });
 });
 
-describe("hostile arguments", () => {
-  const hostile: Record<string, unknown> = {
-    script: "<script>window.hurt = 1</script><img src=/hurt.png onerror='window.hurt=1'>",
-    svg: "<svg onload='window.hurt=1'><use href='/hurt.svg#x'/></svg>",
-    css: "</style><style>*{display:none}</style>",
-    markdown: "![x](/hurt.png) [click](javascript:window.hurt=1)",
-    link: "https://example.org/ javascript:window.hurt=1",
-    entity: "&lt;b&gt; &#x202e;",
-    "<b>key</b>": "<i>",
-    constructor: { prototype: { polluted: 1 } },
-  };
-
-  test("add no element but ours, run nothing and ask for nothing", async () => {
-    const asked = performance.getEntriesByType("resource").length;
-    const { el } = show(hostile, {
-      tool: "<img src=/hurt.png>",
-      agent_path: ["<script>window.hurt=1</script>"],
-      decided: null,
-    });
-    await painted();
-    const ours = new Set("DIV P SPAN H3 CODE B DL DT DD I BUTTON TIME SECTION PRE".split(" "));
-    const tags = [...el.querySelectorAll("*")].map((e) => e.tagName);
-    expect(tags.filter((tag) => !ours.has(tag))).toEqual([]);
-    expect((window as { hurt?: number }).hurt).toBeUndefined();
-    const after = performance.getEntriesByType("resource").slice(asked);
-    expect(after.filter((entry) => entry.name.includes("hurt"))).toEqual([]);
-    for (const text of Object.values(hostile).filter((v) => typeof v === "string"))
-      expect(el.textContent).toContain(text);
-  });
-
+describe("nested arguments", () => {
   test("a hundred levels open one by one, and each must be opened", async () => {
     let text = "1";
     for (let i = 0; i < 100; i++) text = `{"k":${text}}`;
