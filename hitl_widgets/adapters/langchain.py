@@ -27,6 +27,7 @@ from uuid import uuid4
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from xxhash import xxh3_128_hexdigest
 
 from ..errors import (
     AgentDefinitionError,
@@ -191,7 +192,6 @@ class _Running:
             "library": LIBRARY,
             "before": _checkpoint(state),
             "asked": {},
-            "answered": {},
         }
         frame = await self.external.begin(first)
         self.frame = frame or first
@@ -406,28 +406,25 @@ class _Running:
     # -- answers that a checkpoint already holds
 
     async def _overwrite(self, state: Any, answers: Mapping[str, Any]) -> dict[str, Any]:
-        """Replace answers given before a crash; what is left for ``Command(resume=…)``.
+        """Replace answers that the checkpoint holds; what is left for ``Command(resume=…)``.
 
-        A checkpoint keeps the first answer to an interrupt and ignores a second one: a call that
-        a human has settled since would run again.
+        It keeps the first answer to an interrupt, for a call that failed or whose process died,
+        and ignores a second one: a call declined since would run again.
         """
-        before: dict[str, int] = self.frame["answered"]
-        counts = await self._answer_counts(state) if answers else {}
-        tasks = {i.id: task.id for task in state.tasks for i in task.interrupts}
+        kept = await self._kept_answers(state) if answers else {}
+        tasks = {i.id: task for task in state.tasks for i in task.interrupts}
         left: dict[str, Any] = {}
         for interrupt, value in answers.items():
-            kept = counts.get(tasks.get(interrupt, ""), [])
-            if interrupt in before and len(kept) > before[interrupt]:
-                writes = [(RESUME, [*kept[:-1], value])]
-                await self._put(state.config, writes, tasks[interrupt])
-            else:
-                before[interrupt] = len(kept)
+            task = tasks.get(interrupt)
+            before = kept.get(task.id, []) if task is not None else []
+            place = _place(task, interrupt, before)
+            if task is None or place is None:
                 left[interrupt] = value
-        if left and self.external.resumable:
-            await self.external.save({k: v for k, v in self.frame.items() if k != "shown"})
+            else:
+                await self._put(state.config, [(RESUME, [*before[:place], value])], task.id)
         return left
 
-    async def _answer_counts(self, state: Any) -> dict[str, list[Any]]:
+    async def _kept_answers(self, state: Any) -> dict[str, list[Any]]:
         saver = self.graph.checkpointer
         if self.asynchronous:
             found = await saver.aget_tuple(state.config)
@@ -473,3 +470,16 @@ def _with(callbacks: Any, guard: Guard) -> Any:
 def _checkpoint(state: Any) -> str | None:
     config: dict[str, Any] = state.config or {}
     return config.get("configurable", {}).get("checkpoint_id")
+
+
+def _place(task: Any, interrupt: str, kept: Sequence[Any]) -> int | None:
+    """Which of a task's kept answers is this interrupt's; None when it has none.
+
+    An interrupt's id is a hash of its task and of how many answers came before it.
+    """
+    if task is None:
+        return None
+    space = f"{task.name}:{task.id}"
+    spaces = [f"{space}|{n}" if n else space for n in range(len(kept))]
+    ids = [xxh3_128_hexdigest(each.encode()) for each in spaces]
+    return ids.index(interrupt) if interrupt in ids else None

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from .asking import (
     BLOCKED,
-    DECLINED,
-    EXPIRED,
     NO_RETRY,
     Ask,
     Check,
@@ -26,8 +24,6 @@ from .run import External
 
 __all__ = [
     "BLOCKED",
-    "DECLINED",
-    "EXPIRED",
     "NO_RETRY",
     "Ask",
     "Check",

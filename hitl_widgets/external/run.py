@@ -516,10 +516,6 @@ class External:
         """The framework moves again."""
         await self.desk.write(self.store.save, self.id, self.token, state="running")
 
-    async def save(self, frame: Any) -> None:
-        """Keep the adapter's frame."""
-        await self.desk.write(self.store.save, self.id, self.token, frames={self.id: frame})
-
     # -- the end
 
     async def end(self, state: RunState, outcome: Mapping[str, Any]) -> None:

@@ -396,3 +396,34 @@ class TestSetUp:
         assert returned(result)[0] == "fine"
         assert ran == ["a.csv", "a.csv"]
         assert states() == [("delete_file", "failed"), ("delete_file", "done")]
+
+    @pytest.mark.parametrize(
+        ("second", "ran", "told"),
+        [
+            (hitl.Decline("enough"), ["a.csv"], "enough"),
+            (hitl.Approve(args={"path": "b.csv"}), ["a.csv", "b.csv"], "deleted b.csv"),
+            (hitl.Respond("never mind"), ["a.csv"], "never mind"),
+        ],
+        ids=["declined", "edited", "responded"],
+    )
+    async def test_the_second_answer_counts_though_the_checkpoint_holds_the_first(
+        self, saver: Any, second: Any, ran: list[str], told: str
+    ) -> None:
+        """LangGraph keeps the first answer of a call that failed and ignores any other."""
+        did: list[str] = []
+
+        def explode(path: str) -> str:
+            did.append(path)
+            if len(did) == 1:
+                raise ZeroDivisionError("boom")
+            return f"deleted {path}"
+
+        graph = delete_graph(saver, "a.csv", delete=explode)
+        decisions = iter([hitl.Approve(), second])
+        with hitl.reviewer(lambda _: next(decisions)):
+            with pytest.raises(ZeroDivisionError):
+                await hitl.run(graph, "go", config=THREAD)
+            result = await hitl.run(graph, None, config=THREAD)
+        assert did == ran
+        assert told in returned(result)[0]
+        assert result["messages"][-1].content == "finished"
