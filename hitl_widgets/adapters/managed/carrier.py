@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...external import BLOCKED, DECLINED, EXPIRED
+from ...external.asking import BLOCKED, DECLINED, EXPIRED
 from ...request import Effect, Request
 from .answers import Answers, Fate
 from .history import Event, History, Waiting

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidAnswer
-from ...external import BLOCKED, DECLINED
+from ...external.asking import BLOCKED, DECLINED
 from ...request import Call, Request
 from .answers import Fate
 from .carrier import Carrier, Follow, Item
