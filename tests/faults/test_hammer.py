@@ -94,7 +94,7 @@ def verdict(path: str, target: Any, name: str, begin: Callable[[], Any]) -> str:
 @pytest.mark.parametrize("targets", [("approved", "approved"), ("approved", "declined")])
 def test_a_double_click_or_two_minds_count_once(tmp_path: Path, targets: tuple[str, str]) -> None:
     """R1: one counts; the other learns who was first, and what."""
-    for n in range(40 if FULL else 6):
+    for n in range(40 if FULL else 4):
         path = tmp_path / f"{n}.sqlite"
         store = _opened(path, 1)
         said = race(verdict, [(str(path), t, name) for t, name in zip(targets, "ab", strict=True)])

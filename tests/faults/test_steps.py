@@ -8,6 +8,7 @@ idempotent tag; a look again; the end.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,9 +74,25 @@ def _found(store: SqliteStore) -> str:
     return {"outcome_unknown": UNKNOWN}.get(asked[-1].state, asked[-1].state)
 
 
-@pytest.mark.parametrize(
-    ("step", "time", "found", "happened"), STEPS, ids=[f"{s}-{n}" for s, n, *_ in STEPS]
-)
+ALIKE = {
+    *("open_run:before-1", "open_run:inside-1", "save:before-1", "free body-1", "save:before-2"),
+    *("release:before-1", "release:inside-1", "decide:before-1", "claim:before-1"),
+    *("claim:before-2", "finish:before-4", "finish:after-4", "save:before-3"),
+    *("finish:before-5", "finish:after-5"),
+}
+"""Next to another step that is always tested."""
+
+
+def _cases() -> list[Any]:
+    cases: list[Any] = []
+    for case in STEPS:
+        name = f"{case[0]}-{case[1]}"
+        marks = [pytest.mark.extended] if name in ALIKE else []
+        cases.append(pytest.param(*case, id=name, marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize(("step", "time", "found", "happened"), _cases())
 async def test_death_at_a_step(
     tmp_path: Path, step: str, time: int, found: str, happened: tuple[int, int]
 ) -> None:
