@@ -182,10 +182,12 @@ class Store(Protocol):
         drop_frames: Iterable[str] = (),
         calls: Sequence[NewCall] = (),
         durable: bool = True,
+        release: bool = False,
     ) -> None:
         """Keep `frames` and insert `calls` with their requests, all in one transaction (R2).
 
         Not durable is only what nobody was asked: calls without requests, and frames with them.
+        With `release` the lease is given back in the same transaction, as `release` would.
         """
         ...
 
@@ -239,7 +241,9 @@ class Store(Protocol):
 
     # -- requests ----------------------------------------------------------------------------
 
-    def decide(self, votes: Sequence[Vote]) -> list[Receipt]:
+    def decide(
+        self, votes: Sequence[Vote], *, take: tuple[str, str] | None = None
+    ) -> list[Receipt]:
         """Record decisions, all or none.
 
         Each: the request is ``pending``, not past its time, and `fingerprint`, when given, is
@@ -247,6 +251,12 @@ class Store(Protocol):
         kept beside it. Votes count together when they consent to the same thing (the same edit,
         the same answer); a decline ends it at once; nobody votes twice. One that comes late
         makes the request ``expired``.
+
+        Parameters
+        ----------
+        take
+            Run id and token: a run that nobody drives is adopted in the same transaction. Whether
+            it was is seen by its token; the decisions stand either way.
 
         Raises
         ------
@@ -266,7 +276,8 @@ class Store(Protocol):
         """Turn a decision into the right to act once; returns the call with what will run.
 
         ``approved``/``answered`` → ``executing`` under `call_token`, the call likewise, durable
-        before this returns. `fingerprint` is that of what would run now; `schema_digest` the
+        before this returns; a ``suspended`` run is ``running`` (so too in `answer_call` and
+        `resume_call`). `fingerprint` is that of what would run now; `schema_digest` the
         tool's now.
 
         Raises
@@ -422,8 +433,10 @@ class Store(Protocol):
         """
         ...
 
-    def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
-        """Calls of a run (of one frame), in the model's order."""
+    def calls(
+        self, run_id: str, frame: str | None = None, *, turn: str | None = None
+    ) -> list[Call]:
+        """Calls of a run (of one frame, of one turn), in the model's order."""
         ...
 
     # -- everything else ---------------------------------------------------------------------

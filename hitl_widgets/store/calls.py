@@ -94,7 +94,7 @@ def may_finish(row: Row, token: str, state: str) -> bool:
 def answer(tx: Tx, call_id: str, run_token: str, state: str, result: Mapping[str, Any]) -> None:
     """End a call whose body does not run (any more)."""
     row = row_of(tx, call_id)
-    runs.held(tx, row["run_id"], run_token)
+    runs.moving(tx, runs.held(tx, row["run_id"], run_token))
     answer_row(tx, row, state, result)
 
 
@@ -176,7 +176,7 @@ def start(tx: Tx, row: sqlite3.Row, owner: str, token: str) -> Call:
 def resume(tx: Tx, owner: str, call_id: str, run_token: str, token: str) -> Call:
     """Start a call that has no question of its own to wait for."""
     row = row_of(tx, call_id)
-    runs.held(tx, row["run_id"], run_token)
+    runs.moving(tx, runs.held(tx, row["run_id"], run_token))
     _no_gate_left(tx, row)
     call = start(tx, row, owner, token)
     _event(tx, "call-started", call, owner=owner, evaluation=call.evaluation)
@@ -279,17 +279,25 @@ def answers(tx: Tx, call_id: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda a: a["ordinal"])
 
 
-def of_run(tx: Tx, run_id: str, frame: str | None, unsaved: Sequence[Row] = ()) -> list[Call]:
+def of_run(
+    tx: Tx, run_id: str, frame: str | None, turn: str | None = None, *, unsaved: Sequence[Row] = ()
+) -> list[Call]:
     """Calls in the model's order: turns as they came, in each the model's own order.
 
     `unsaved` are rows that are not in the store yet; where it has them, it knows better.
     """
-    where, args = ("AND frame = ?", (frame,)) if frame is not None else ("", ())
-    rows: list[Row] = [
-        *tx.rows(f"SELECT * FROM calls WHERE run_id = ? {where} ORDER BY seq", (run_id, *args))
-    ]
+    wanted = {n: v for n, v in (("frame", frame), ("turn", turn)) if v is not None}
+    where = "".join(f" AND {name} = ?" for name in wanted)
+    found_here = tx.rows(
+        f"SELECT * FROM calls WHERE run_id = ?{where} ORDER BY seq", (run_id, *wanted.values())
+    )
+    rows: list[Row] = [*found_here]
     known = {row["id"] for row in rows}
-    rows += [r for r in unsaved if r["id"] not in known and frame in (None, r["frame"])]
+    rows += [
+        r
+        for r in unsaved
+        if r["id"] not in known and all(r[name] == value for name, value in wanted.items())
+    ]
     found = [to_call(row) for row in rows]
     turns = {turn: n for n, turn in enumerate(dict.fromkeys((c.frame, c.turn) for c in found))}
     return sorted(found, key=lambda c: (turns[c.frame, c.turn], c.index))

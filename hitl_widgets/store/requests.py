@@ -238,7 +238,7 @@ def claim(
 ) -> Call | Expired:
     """Turn a decision into the right to act once."""
     request = arrows.get(tx, request_id)
-    runs.held(tx, request.run_id, run_token)
+    run = runs.held(tx, request.run_id, run_token)
     if request.state == "expired":
         raise too_late(request)
     if request.state not in ("approved", "answered"):
@@ -247,6 +247,7 @@ def claim(
         expire(tx, request)
         return too_late(request)
     _same_call(request, fingerprint, schema_digest)
+    runs.moving(tx, run)
     arrows.shift(tx, request, "claim", "executing", detail={"owner": owner, "runs": fingerprint})
     return calls.start(tx, calls.row_of(tx, request.tool_call_id), owner, call_token)
 

@@ -97,12 +97,30 @@ def adopt(
     if run.owner is not None:
         _refuse_living(run, liveness(run.owner), force=force)
         _orphan_calls(tx, run)
+    _lease(tx, owner, run, token)
+    return get(tx, run_id)
+
+
+def take_free(tx: Tx, owner: str, run_id: str, token: str) -> None:
+    """Take the lease of a run, if nobody has it; one that ended, or is driven, stays as it is."""
+    rows = tx.rows("SELECT * FROM runs WHERE id = ?", (run_id,))
+    run = to_run(rows[0]) if rows else None
+    if run is not None and run.state in UNFINISHED and run.owner is None:
+        _lease(tx, owner, run, token)
+
+
+def _lease(tx: Tx, owner: str, run: Run, token: str) -> None:
     tx.rows(
         "UPDATE runs SET owner = ?, token = ?, updated_at = ? WHERE id = ?",
-        (owner, token, tx.now, run_id),
+        (owner, token, tx.now, run.id),
     )
-    _event(tx, "run-adopted", run_id, owner=owner, before=run.owner)
-    return get(tx, run_id)
+    _event(tx, "run-adopted", run.id, owner=owner, before=run.owner)
+
+
+def moving(tx: Tx, run: Run) -> None:
+    """A driver acts on a decision: its run waits no more."""
+    if run.state == "suspended":
+        tx.rows("UPDATE runs SET state = 'running' WHERE id = ?", (run.id,))
 
 
 def _refuse_living(run: Run, state: str, *, force: bool) -> None:

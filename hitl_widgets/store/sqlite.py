@@ -126,10 +126,12 @@ class SqliteStore:
         drop_frames: Iterable[str] = (),
         calls: Sequence[NewCall] = (),
         durable: bool = True,
+        release: bool = False,
     ) -> None:
         """See `base.Store.save`."""
         owner, kept, dropped = self.owner, frames or {}, tuple(drop_frames)
-        if not durable and free.fits(state, dropped, calls) and self._free.folder is not None:
+        may_wait = not durable and not release and self._free.folder is not None
+        if may_wait and free.fits(state, dropped, calls):
 
             def started(tx: Tx) -> bool:
                 return free.started(
@@ -138,8 +140,9 @@ class SqliteStore:
 
             if self._db.read(started):
                 return
-        self._write(
-            lambda tx: runs.save(
+
+        def step(tx: Tx) -> None:
+            runs.save(
                 tx,
                 owner,
                 run_id,
@@ -149,7 +152,10 @@ class SqliteStore:
                 drop_frames=dropped,
                 new_calls=calls,
             )
-        )
+            if release:
+                runs.release(tx, run_id, token, state or "suspended")
+
+        self._write(step)
 
     def end_run(self, run_id: str, token: str, state: RunState, outcome: Mapping[str, Any]) -> None:
         """See `base.Store.end_run`."""
@@ -210,9 +216,19 @@ class SqliteStore:
 
     # -- requests ----------------------------------------------------------------------------
 
-    def decide(self, votes: Sequence[Vote]) -> list[Receipt]:
+    def decide(
+        self, votes: Sequence[Vote], *, take: tuple[str, str] | None = None
+    ) -> list[Receipt]:
         """See `base.Store.decide`."""
-        return _unless_late(self._write(lambda tx: requests.decide(tx, votes)))
+        owner = None if take is None else self.owner
+
+        def step(tx: Tx) -> list[Receipt] | Exception:
+            receipts = requests.decide(tx, votes)
+            if take is not None and owner is not None and isinstance(receipts, list):
+                runs.take_free(tx, owner, *take)
+            return receipts
+
+        return _unless_late(self._write(step))
 
     def claim(
         self,
@@ -384,14 +400,16 @@ class SqliteStore:
         """See `base.Store.answers`."""
         return self._db.read(lambda tx: calls.answers(tx, call_id))
 
-    def calls(self, run_id: str, frame: str | None = None) -> list[Call]:
+    def calls(
+        self, run_id: str, frame: str | None = None, *, turn: str | None = None
+    ) -> list[Call]:
         """See `base.Store.calls`."""
 
         def step(tx: Tx) -> list[Call]:
             # Read first: what is taken into the file meanwhile is then found there.
             log = self._free.of(run_id)
             waiting = [] if log is None else list(log.rows.values())
-            return calls.of_run(tx, run_id, frame, waiting)
+            return calls.of_run(tx, run_id, frame, turn, unsaved=waiting)
 
         return self._db.read(step)
 
