@@ -52,6 +52,13 @@ class Surface(Protocol):
         """Keep messages flowing while the caller's thread is blocked; None: it cannot be done."""
         ...
 
+    def remember_cell(self) -> None:
+        """Note, in the current context, in which cell a run of this context will be shown.
+
+        For a run in the background: when it starts, its cell may be over and another one running.
+        """
+        ...
+
     def run_started(
         self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
     ) -> RunScreen:

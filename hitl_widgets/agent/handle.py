@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
+from .. import surface
 from ..request import new_id
 from .drive import Driver
 from .options import RunOptions
@@ -29,7 +31,14 @@ class RunHandle:
         self._agent = agent
         self._begun = False
         self._cancelled = False
-        self._task = asyncio.ensure_future(self._run(prompt, key, options))
+        # The task starts after the cell: the cell is noted now, for this task alone.
+        context = contextvars.copy_context()
+        shown = surface.current()
+        if shown is not None:
+            context.run(shown.remember_cell)
+        self._task = asyncio.get_running_loop().create_task(
+            self._run(prompt, key, options), context=context
+        )
 
     def __await__(self) -> Generator[Any, None, RunResult]:
         return asyncio.shield(self._task).__await__()

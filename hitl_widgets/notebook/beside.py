@@ -83,6 +83,10 @@ class NotebookSurface:
             stack.callback(_way.reset, token)
             yield
 
+    def remember_cell(self) -> None:
+        """Note in which cell a run of this context will be shown."""
+        self._cards.remember_cell()
+
     def run_started(
         self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
     ) -> RunScreen:

@@ -19,7 +19,7 @@ def make_surface() -> Surface | None:
     kind = detect().kind
     if kind in ("script", "ipython"):
         return _terminal(interactive=kind == "ipython")
-    return _widgets()
+    return _marimo() if kind == "marimo" else _widgets()
 
 
 def _widgets() -> Surface:
@@ -33,6 +33,22 @@ def _widgets() -> Surface:
         quiet=_quiet,
     )
     return NotebookSurface(cards, cell_runs=_cell_watch())
+
+
+def _marimo() -> Surface:
+    from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
+    from . import marimo_cells  # noqa: PLC0415  # loads marimo
+
+    def can_ask(background: bool) -> bool:  # noqa: FBT001  # the port's callback
+        here = detect()
+        return here.can_show_cards if background else here.can_await_cards
+
+    return WidgetSurface(
+        can_ask=can_ask,
+        origin=lambda: detect().origin(),
+        output_to=marimo_cells.output_here,
+        display=marimo_cells.display,
+    )
 
 
 def _quiet(widget: Any) -> None:

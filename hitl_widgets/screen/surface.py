@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 from . import deskport
@@ -13,6 +15,10 @@ from .panel import RunPanel
 __all__ = ["WidgetSurface"]
 
 Context = Callable[[], AbstractContextManager[Any]]
+
+
+_cell: ContextVar[Context | None] = ContextVar("hitl_cell", default=None)
+"""The output of the cell that started this context's run, once `remember_cell` was called."""
 
 
 def _nothing() -> AbstractContextManager[Any]:
@@ -34,6 +40,9 @@ class WidgetSurface:
         The same for a caller that blocks its thread; None where that cannot be done.
     output_to
         Called where a run starts; returns the context in which its output is shown in that cell.
+    display
+        Called with a new panel, in the context of its cell, where widgets are not displayed in
+        IPython's way; such an output stays as it is and is never swapped for the record.
     quiet
         Called with each new widget, once it has its comm.
     """
@@ -46,6 +55,7 @@ class WidgetSurface:
         waiting: Context = _nothing,
         blocking: Callable[[], AbstractContextManager[Any] | None] = lambda: None,
         output_to: Callable[[], Context] = lambda: _nothing,
+        display: Callable[[RunPanel], None] | None = None,
         quiet: Callable[[Any], None] = lambda _widget: None,
     ) -> None:
         self._can_ask = can_ask
@@ -53,6 +63,7 @@ class WidgetSurface:
         self._waiting = waiting
         self._blocking = blocking
         self._output_to = output_to
+        self._display = display
         self._quiet = quiet
         self._panels: weakref.WeakValueDictionary[str, RunPanel] = weakref.WeakValueDictionary()
 
@@ -76,17 +87,31 @@ class WidgetSurface:
         """Where we are, as far as known."""
         return self._origin()
 
+    def remember_cell(self) -> None:
+        """Note in which cell a run of this context will be shown."""
+        _cell.set(self._output_to())
+
     def run_started(
         self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
     ) -> RunPanel:
         """Open the run's one output, or find the one it already has here."""
         panel = self._panels.get(run_id)
         if panel is None or panel.comm is None:  # none yet, or retired
-            output = self._output_to()
-            panel = RunPanel(
-                run_id=run_id, title=title, desk=deskport.desk_of(store), cancel=cancel
+            output = _cell.get() or self._output_to()
+            made = functools.partial(
+                RunPanel, run_id=run_id, title=title, desk=deskport.desk_of(store), cancel=cancel
             )
-            self._quiet(panel)
+            panel = self._shown(made, output)
             self._panels[run_id] = panel
+        return panel
+
+    def _shown(self, make: Callable[[], RunPanel], output: Context) -> RunPanel:
+        if self._display is None:
+            panel = make()
+            self._quiet(panel)
             panel.show_in(output)
+        else:
+            with output():  # made there too: marimo serves a widget's module for a cell
+                panel = make()
+                self._display(panel)
         return panel

@@ -53,6 +53,9 @@ class TerminalSurface:
         """A prompt runs on whichever thread asks: the caller's may be blocked."""
         return nullcontext()
 
+    def remember_cell(self) -> None:
+        """A terminal has no cells."""
+
     def run_started(
         self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
     ) -> TerminalScreen:

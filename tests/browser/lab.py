@@ -85,7 +85,8 @@ def write_kernelspecs(data: Path) -> None:
         (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -124,7 +125,7 @@ def running_lab(root: Path) -> Iterator[LabServer]:
     """Run a JupyterLab that serves `root`; its kernels end with it."""
     home = root / ".jupyter"
     write_kernelspecs(home / "data")
-    token, port = secrets.token_hex(16), _free_port()
+    token, port = secrets.token_hex(16), free_port()
     with (root / "lab.log").open("wb") as log:
         process = subprocess.Popen(
             _command(root, port, token),

@@ -34,10 +34,6 @@ class Book(Protocol):
         """Start one cell and return at once."""
         ...
 
-    def add(self, source: str) -> int:
-        """Append a cell, not run yet; return its index."""
-        ...
-
     def wait_done(self) -> None:
         """Wait until everything that was started has ended."""
         ...
@@ -48,10 +44,6 @@ class Book(Protocol):
 
     def text(self, index: int) -> str:
         """What a cell shows as text: streams, ``text/plain`` and errors."""
-        ...
-
-    def interrupt(self) -> None:
-        """Press Interrupt."""
         ...
 
     def restart(self) -> None:

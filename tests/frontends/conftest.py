@@ -30,12 +30,14 @@ class Front:
     """A front end as a parameter of a test.
 
     `open` opens a notebook of cells. Where `background` is set a cell gets no clicks while it
-    waits: runs are started with ``agent.start``.
+    waits: runs are started with ``agent.start``. Where `clears_on_restart` is set the page is
+    loaded again with a new kernel, and old cards are gone.
     """
 
     name: str
     open: Open
     background: bool = False
+    clears_on_restart: bool = False
 
     def run(self, prompt: str) -> str:
         """A cell that runs the agent on `prompt`."""
@@ -98,12 +100,31 @@ def _vscode(request: pytest.FixtureRequest, kernel: str) -> Front:
     return Front("vscode", open_)
 
 
+def _marimo(request: pytest.FixtureRequest) -> Front:
+    from .marimo_book import MarimoBook  # noqa: PLC0415
+
+    browser: Browser = request.getfixturevalue("chromium")
+    folder: Path = request.getfixturevalue("tmp_path")
+
+    def open_(*cells: str) -> Book:
+        book = MarimoBook(browser, folder, [cell.strip() for cell in cells])
+        request.addfinalizer(book.close)
+        return book
+
+    return Front("marimo", open_, background=True, clears_on_restart=True)
+
+
 @pytest.fixture
 def front(request: pytest.FixtureRequest) -> Front:
-    """The front end that a test's parameter names: ``"<name>-<version of ipykernel>"``."""
+    """The front end that a test's parameter names: ``"<name>-<version of ipykernel>"``.
+
+    marimo has a kernel of its own.
+    """
     name, _, kernel = str(request.param).partition("-")
     if name == "lab":
         return _lab(request, kernel)
     if name == "vscode":
         return _vscode(request, kernel)
+    if name == "marimo":
+        return _marimo(request)
     return _served(request, kernel or OWN_KERNEL, name)

@@ -102,23 +102,10 @@ class ClassicBook:
         """Start one cell and return at once."""
         self._evaluate("index => Jupyter.notebook.execute_cells([index])", index)
 
-    def add(self, source: str) -> int:
-        """Append a cell, not run yet; return its index."""
-        script = """source => {
-          const index = Jupyter.notebook.ncells();
-          Jupyter.notebook.insert_cell_at_index("code", index).set_text(source);
-          return index;
-        }"""
-        return int(self._evaluate(script, source))
-
     def wait_done(self) -> None:
         """Wait until everything that was started has ended."""
         # A cell is `running` from when it is queued until its reply has come.
         self._wait("() => Jupyter.notebook.get_cells().every(c => !c.element.hasClass('running'))")
-
-    def interrupt(self) -> None:
-        """Press Interrupt."""
-        self._evaluate("() => new Promise(done => Jupyter.notebook.kernel.interrupt(done, done))")
 
     def restart(self) -> None:
         """Restart the kernel, and wait for it."""

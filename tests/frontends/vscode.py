@@ -107,18 +107,9 @@ class VSCodeBook:
         """Start one cell and return at once."""
         self._loop.do(self.host.run(index, self.cells[index]))
 
-    def add(self, source: str) -> int:
-        """Append a cell, not run yet; return its index."""
-        self.cells.append(source)
-        return len(self.cells) - 1
-
     def wait_done(self) -> None:
         """Wait until everything that was started has ended."""
         self.page.wait_for_function("() => window.running === 0", timeout=1000 * KERNEL_LIMIT)
-
-    def interrupt(self) -> None:
-        """Press Interrupt."""
-        self._loop.do(self.host.interrupt())
 
     def restart(self) -> None:
         """Restart the kernel, and wait for it."""

@@ -134,10 +134,6 @@ class Host:
                 await task
         self._client.stop_channels()
 
-    async def interrupt(self) -> None:
-        """Interrupt the kernel."""
-        await self._manager.interrupt_kernel()
-
     async def restart(self) -> None:
         """Kill the kernel and start another in its place; queued cells are forgotten."""
         await self._leave_kernel()
