@@ -11,6 +11,7 @@ import traitlets
 from ..deciders import settings
 from ..request import TERMINAL, Receipt, Request
 from . import deskport
+from .compare import comparable
 from .hub import HubWidget, locale
 from .messages import Ack
 from .record import record
@@ -54,7 +55,7 @@ class ApprovalCard(HubWidget):
         self.request = request
         self._desk = desk if desk is not None else deskport.desk_of(request.store)
         self._on_decide = on_decide
-        super().__init__(shows="card", view=request_view(request), state=request.state, **kwargs)
+        super().__init__(shows="card", view=_view(request), state=request.state, **kwargs)
         self._unsubscribe = subscribe(self._desk, self)
 
     def show(self, request: Request) -> None:
@@ -65,7 +66,7 @@ class ApprovalCard(HubWidget):
     def _show(self, request: Request) -> None:
         self.request = request
         with self.hold_sync():
-            self.view = request_view(request)
+            self.view = _view(request)
             self.state = request.state
         if request.state in TERMINAL:
             self._unsubscribe()
@@ -81,6 +82,10 @@ class ApprovalCard(HubWidget):
     def record(self) -> dict[str, str]:
         """What stays in a saved notebook."""
         return record([self.request], locale=locale(), level=settings().record)
+
+
+def _view(request: Request) -> dict[str, Any]:
+    return request_view(request, compare=comparable(request))
 
 
 def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:

@@ -19,23 +19,44 @@ _TURNED_DOWN = ("declined", "stale", "withdrawn", "refused", "expired")
 
 
 def comparable(request: Request) -> list[tuple[Label, Request]]:
-    """The tool's last approved call and its last proposal that did not run, in this run or thread.
+    """What a pending approval can be compared with, each with what it is to this one.
 
-    Only for a pending approval: whoever decided already has nothing to compare any more.
+    The same call as it was asked before (its approval did not fit any more, or its edit was
+    refused), and the tool's last approved call and last proposal that did not run, in this run or
+    thread. Whoever decided already has nothing to compare any more.
     """
     store = request.store
     if store is None or request.kind != "approval" or request.state != "pending":
         return []
     found: list[tuple[Label, Request]] = []
+    original = _asked_before(store, request)
+    if original is not None:
+        found.append(("original", original))
     kinds: tuple[tuple[Label, tuple[str, ...]], ...] = (
         ("last", _DECIDED),
         ("earlier", _TURNED_DOWN),
     )
     for label, states in kinds:
         other = _newest(store, request, states)
-        if other is not None:
+        if other is not None and (original is None or other.id != original.id):
             found.append((label, other))
     return found
+
+
+def _asked_before(store: Any, request: Request) -> Request | None:
+    """The same call's last request before this one, if this one asks again."""
+    if request.ordinal == 0:
+        return None
+    rows = store.requests(run_id=request.run_id, tool_name=request.tool_name)
+    same = [
+        row
+        for row in rows
+        if row.tool_call_id == request.tool_call_id
+        and row.kind == "approval"
+        and row.message == request.message
+        and row.ordinal < request.ordinal
+    ]
+    return max(same, key=lambda row: row.ordinal, default=None)
 
 
 def _newest(store: Any, request: Request, states: tuple[str, ...]) -> Request | None:

@@ -73,6 +73,7 @@ class RunPanel(HubWidget):
         self._cancel = cancel
         self._timeline = Timeline()
         self._shown: dict[str, Request] = {}
+        self._views: dict[str, dict[str, Any]] = {}
         self._began = time.monotonic()
         self._started = datetime.now(UTC)
         self._state = "running"
@@ -137,7 +138,9 @@ class RunPanel(HubWidget):
         if self._state in OPEN_STATES:
             self._state = "suspended" if waiting else "running"
         with self.hold_sync():
-            self.requests = [request_view(r, compare=comparable(r)) for r in self._shown.values()]
+            # Only the one that changed: each look for what it can be compared with is a query.
+            self._views[request.id] = request_view(request, compare=comparable(request))
+            self.requests = list(self._views.values())
             self._flush()
         if first and not self.title and not self.displayed:
             self.show_in(self._output)

@@ -7,6 +7,12 @@ import { Strip } from "./strip";
 import { useUi } from "./ui";
 import { type Say, shortClock } from "./words";
 
+/** What another call is to this one, in words. */
+export function useCompared(): (other: Compared) => string {
+  const { say, locale } = useUi();
+  return (other) => say(`compare.${other.label}`, { time: shortClock(other.at, locale) });
+}
+
 function countChanged(view: RequestView, other: Compared, say: Say): string {
   const n = diff(parse(other.args), parse(view.args), other.secrets, view.secrets).length;
   return n === 0
@@ -21,15 +27,14 @@ interface FingerprintProps {
 }
 
 export function Fingerprint({ view, compared = null, choose }: FingerprintProps) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
     const timer = setTimeout(() => setCopied(false), 2000);
     return () => clearTimeout(timer);
   }, [copied]);
-  const what = (other: Compared) =>
-    say(`compare.${other.label}`, { time: shortClock(other.at, locale) });
+  const what = useCompared();
   return (
     <div class="fp">
       <Strip cells={view.strip} other={compared?.strip} />

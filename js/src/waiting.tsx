@@ -6,7 +6,7 @@ import { Difference } from "./compare";
 import { Consent, PRESSES } from "./consent";
 import type { Decider } from "./decide";
 import { Edit } from "./edit";
-import { Fingerprint } from "./fingerprint";
+import { Fingerprint, useCompared } from "./fingerprint";
 import { Gate } from "./gate";
 import type { Compared, DecisionDoc, RequestView } from "./generated/messages";
 import { Head } from "./head";
@@ -41,7 +41,10 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   );
   const [said, setSaid] = useState<Key | null>(null);
   const [open, setOpen] = useState<Open>(null);
-  const [compared, setCompared] = useState<Compared | null>(null);
+  // Asked again: what differs from the call that was approved is what a person came to see.
+  const original = view.compare.find((other) => other.label === "original") ?? null;
+  const [compared, setCompared] = useState<Compared | null>(original);
+  const what = useCompared();
   const drafts = useRef({ note: { text: "" }, reason: { text: "" }, respond: { text: "" } });
   const busy = decider.sending !== "idle";
   const voted = decider.voted;
@@ -86,13 +89,14 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   return (
     <>
       <Head view={view} live />
+      {original && <p class="why warn">{say("compare.again")}</p>}
       {!(confirm && args.kind === "object" && args.entries.length === 0) && shown}
       <Fingerprint view={view} compared={compared} choose={setCompared} />
       {compared && (
         <Difference
           before={compared}
           after={view}
-          name={say("compare.name", { what: say(`compare.${compared.label}`, { time: "" }) })}
+          name={say("compare.name", { what: what(compared) })}
         />
       )}
       <Blocked gate={gate} />

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -101,3 +103,25 @@ def test_a_later_call_can_be_compared_with_the_last_one_that_ran_and_the_last_th
         ("last", "req_1"),
         ("earlier", "req_2"),
     ]
+
+
+def test_a_call_that_is_asked_again_is_compared_with_what_was_approved(store: SqliteStore) -> None:
+    """R3: stale with diff."""
+    asked = waiting(store)
+    store.decide([a_vote(asked.id, "approved")])
+    again = replace(
+        store.request(asked.id),
+        id="req_again",
+        ordinal=1,
+        state="pending",
+        fingerprint="hf1:other",
+        decision=None,
+        decided_at=None,
+        created_at=asked.created_at + timedelta(seconds=5),
+    )
+    store.move(asked.id, "make_stale", "stale", opens=again)
+    found = comparable(store.request("req_again"))
+    assert [(label, other.id) for label, other in found] == [("original", asked.id)]
+    card = ApprovalCard(store.request("req_again"))
+    assert [other["label"] for other in card.view["compare"]] == ["original"]
+    card.close()
