@@ -23,7 +23,10 @@ async def delete_record(id: str) -> dict:
 
 agent = hitl.Agent(
     "my-agent",
-    model=hitl.ScriptedModel([[hitl.call("delete_record", id="abc-123")], lambda m: f"Told: {m[-1].parts[-1].content}"]),
+    model=hitl.ScriptedModel([
+        [hitl.call("delete_record", id="abc-123")],
+        lambda m: f"Told: {m[-1].parts[-1].content}",
+    ]),
     tools=[delete_record],
 )
 """
@@ -140,7 +143,8 @@ def test_a_killed_kernel_loses_nothing(open_notebook: OpenNotebook) -> None:
     notebook.run(listed)
     shown = card(notebook.output(listed))
     press(shown.get_by_role("button", name="Approve", exact=True))
-    expect(notebook.output(listed).get_by_role("group", name="Decided: delete_record")).to_be_visible()
+    decided = notebook.output(listed).get_by_role("group", name="Decided: delete_record")
+    expect(decided).to_be_visible()
     attached = notebook.add("print((await agent.attach(runs[0].run_id)).text, ran)")
     notebook.run(attached)
     notebook.wait_done()

@@ -202,7 +202,7 @@ ran: list[Any] = []
 
 
 @hitl.require_approval(effect="destructive", secret=("/token",))
-async def drop_table(name: str, token: str = "t0ken-secret") -> str:
+async def drop_table(name: str, token: str = "t0ken-secret") -> str:  # noqa: S107
     """Drop a table."""
     ran.append((name, token))
     return f"dropped {name}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ MODEL = hitl.ScriptedModel(["done"])
 
 def tool_without_annotation() -> Any:
     @hitl.tool
-    def f(x): ...  # type: ignore[no-untyped-def]
+    def f(x): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
     return f
 
