@@ -339,7 +339,7 @@ class TestInterrupts:
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("what", ["begin", "save", "finish", "fold"])
     def test_at_every_line(self, path: Path, what: str) -> None:
-        stops, stride = 0, 13 if what == "fold" else 5
+        stops, stride = 0, 29 if what == "fold" else 7
         while True:
             place = path.with_name(f"{stops}.sqlite")
             store = SqliteStore(place)
