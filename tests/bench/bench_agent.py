@@ -1,23 +1,36 @@
 """The engine against pydantic-ai's own agent and LangGraph, on the same scripted model.
 
 ``python -m tests.bench.bench_agent``: milliseconds that an ungated tool call and an approval cost
-beyond nothing (the model answers at once), in one run, rounds interleaved. LangGraph is measured
-with its checkpointer in memory and in SQLite; ours always keeps calls and requests in its store.
-Bare pydantic-ai keeps nothing: the ratio says what durability, one decision, and a record cost.
+beyond nothing (the model answers at once), in one run, rounds interleaved. Ours always keeps
+calls and requests in its store.
+
+What is compared with what:
+
+- Bare pydantic-ai, and LangGraph with its checkpointer in memory, keep nothing: the ratio says
+  what durability, one decision and a record cost.
+- LangGraph's SQLite checkpointer as shipped: journal WAL, ``synchronous=FULL``, and each
+  checkpoint written while the next step already runs (``durability="async"``): less than ours.
+- ``equal``: the same with ``durability="sync"``, on the journal that our store uses on this
+  machine (WAL where SQLite has the WAL-reset fix, else TRUNCATE). What a commit costs in the two
+  differs by an order of magnitude, so only like is compared with like.
+- ``WAL``: both on WAL, whatever this SQLite is fit for.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import hitl_widgets as hitl
+from hitl_widgets.store import files
 from hitl_widgets.store.sqlite import SqliteStore
 
 CALLS = 30
@@ -69,14 +82,37 @@ async def ours_gated(folder: Path) -> float:
     return await timed(all_of_them())
 
 
+async def ours_waiting(folder: Path) -> float:
+    """Our agent, every call approved by a reviewer while the run waits."""
+    with hitl.reviewer(lambda _: hitl.Approve()):
+        return await timed(ours(folder, gated=True).run("go"))
+
+
+@contextlib.contextmanager
+def on_wal() -> Iterator[None]:
+    """Our stores use WAL, whatever SQLite this is."""
+    with mock.patch.object(files, "journal_for", return_value=("WAL", "to compare")):
+        yield
+
+
+def ours_on_wal(measure: Measure) -> Measure:
+    """The same on WAL."""
+
+    async def measured(folder: Path) -> float:
+        with on_wal():
+            return await measure(folder)
+
+    return measured
+
+
 # -- pydantic-ai -----------------------------------------------------------------------------------
 
 
 def bare(*, gated: bool) -> Any:
     """pydantic-ai's own agent, on the same script."""
-    from pydantic_ai import Agent, DeferredToolRequests  # noqa: PLC0415
-    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart  # noqa: PLC0415
-    from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415
+    from pydantic_ai import Agent, DeferredToolRequests
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
 
     def script(messages: Any, _: Any) -> ModelResponse:
         done = sum(isinstance(m, ModelResponse) for m in messages)
@@ -99,7 +135,7 @@ async def bare_free(_: Path) -> float:
 
 async def bare_gated(_: Path) -> float:
     """pydantic-ai, every call approved; nothing is kept anywhere."""
-    from pydantic_ai import DeferredToolRequests, DeferredToolResults  # noqa: PLC0415
+    from pydantic_ai import DeferredToolRequests, DeferredToolResults
 
     agent = bare(gated=True)
 
@@ -118,11 +154,11 @@ async def bare_gated(_: Path) -> float:
 
 def graph(saver: Any, *, gated: bool) -> Any:
     """A LangGraph of a scripted model node and a tool node."""
-    from langchain_core.messages import AIMessage  # noqa: PLC0415
-    from langchain_core.tools import tool  # noqa: PLC0415
-    from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: PLC0415
-    from langgraph.prebuilt import ToolNode, tools_condition  # noqa: PLC0415
-    from langgraph.types import interrupt  # noqa: PLC0415
+    from langchain_core.messages import AIMessage
+    from langchain_core.tools import tool
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+    from langgraph.types import interrupt
 
     @tool
     async def act(n: int) -> int:
@@ -145,17 +181,18 @@ def graph(saver: Any, *, gated: bool) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-async def graph_run(saver: Any, *, gated: bool) -> float:
+async def graph_run(saver: Any, *, gated: bool, durability: str = "async") -> float:
     """Run it, approving as often as it asks."""
-    from langgraph.types import Command  # noqa: PLC0415
+    from langgraph.types import Command
 
     compiled = graph(saver, gated=gated)
     config = {"configurable": {"thread_id": "t"}, "recursion_limit": 10 * CALLS}
 
     async def all_of_them() -> None:
-        state = await compiled.ainvoke({"messages": [("user", "go")]}, config)
+        how: Any = {"config": config, "durability": durability}
+        state = await compiled.ainvoke({"messages": [("user", "go")]}, **how)
         while "__interrupt__" in state:
-            state = await compiled.ainvoke(Command(resume=True), config)
+            state = await compiled.ainvoke(Command(resume=True), **how)
 
     return await timed(all_of_them())
 
@@ -164,21 +201,25 @@ def in_memory(*, gated: bool) -> Measure:
     """LangGraph with its checkpointer in memory."""
 
     async def measure(_: Path) -> float:
-        from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
+        from langgraph.checkpoint.memory import InMemorySaver
 
         return await graph_run(InMemorySaver(), gated=gated)
 
     return measure
 
 
-def in_sqlite(*, gated: bool) -> Measure:
-    """LangGraph with its checkpointer in SQLite."""
+def in_sqlite(*, gated: bool, durability: str = "async", journal: str = "") -> Measure:
+    """LangGraph with its checkpointer in SQLite; `journal` "ours": the one that we use here."""
 
     async def measure(folder: Path) -> float:
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
         async with AsyncSqliteSaver.from_conn_string(str(folder / "graph.db")) as saver:
-            return await graph_run(saver, gated=gated)
+            await saver.setup()
+            mode = files.journal_for(str(folder / "ours.db"))[0] if journal else "WAL"
+            for pragma in (f"journal_mode = {mode}", "synchronous = FULL"):
+                await (await saver.conn.execute(f"PRAGMA {pragma}")).fetchall()
+            return await graph_run(saver, gated=gated, durability=durability)
 
     return measure
 
@@ -186,15 +227,22 @@ def in_sqlite(*, gated: bool) -> Measure:
 TABLE: dict[str, dict[str, Measure]] = {
     "ungated call": {
         "hitl-widgets": ours_free,
+        "hitl-widgets, WAL": ours_on_wal(ours_free),
         "pydantic-ai": bare_free,
         "LangGraph, memory": in_memory(gated=False),
-        "LangGraph, SQLite": in_sqlite(gated=False),
+        "LangGraph, as shipped": in_sqlite(gated=False),
+        "LangGraph, WAL, sync": in_sqlite(gated=False, durability="sync"),
+        "LangGraph, equal": in_sqlite(gated=False, durability="sync", journal="ours"),
     },
     "approval": {
         "hitl-widgets": ours_gated,
+        "hitl-widgets, waiting": ours_waiting,
+        "hitl-widgets, WAL": ours_on_wal(ours_gated),
         "pydantic-ai": bare_gated,
         "LangGraph, memory": in_memory(gated=True),
-        "LangGraph, SQLite": in_sqlite(gated=True),
+        "LangGraph, as shipped": in_sqlite(gated=True),
+        "LangGraph, WAL, sync": in_sqlite(gated=True, durability="sync"),
+        "LangGraph, equal": in_sqlite(gated=True, durability="sync", journal="ours"),
     },
 }
 
@@ -217,11 +265,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     medians = asyncio.run(measured(parser.parse_args().rounds))
+    with tempfile.TemporaryDirectory() as folder:
+        journal, why = files.journal_for(str(Path(folder) / "ours.db"))
+    print(f"our journal here: {journal} ({why})")  # noqa: T201
     for kind, table in medians.items():
         print(kind)  # noqa: T201
         for name, taken in table.items():
-            ratio = table["hitl-widgets"] / taken
-            print(f"  {name:<20} {taken:8.2f} ms   ours is {ratio:.2f} of it")  # noqa: T201
+            ratio, wal = (table[n] / taken for n in ("hitl-widgets", "hitl-widgets, WAL"))
+            said = f"ours is {ratio:.2f} of it, on WAL {wal:.2f}"
+            print(f"  {name:<22} {taken:8.2f} ms   {said}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -153,8 +153,8 @@ class Saver:
     """LangGraph's `SqliteSaver` (WAL, synchronous=FULL, as it comes)."""
 
     def __init__(self, folder: Path, journal: str) -> None:
-        from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415  # group "bench"
-        from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415
+        from langgraph.checkpoint.base import empty_checkpoint  # group "bench"
+        from langgraph.checkpoint.sqlite import SqliteSaver
 
         self._empty = empty_checkpoint
         self.state: dict[str, Any] = STATE
@@ -191,7 +191,7 @@ class Cache:
     """`diskcache` with synchronous=FULL (its default is NORMAL, which a power loss undoes)."""
 
     def __init__(self, folder: Path, journal: str) -> None:
-        import diskcache  # noqa: PLC0415  # group "bench"
+        import diskcache  # group "bench"
 
         self.cache = diskcache.Cache(
             folder / "cache", sqlite_synchronous=2, sqlite_journal_mode=journal.lower()
@@ -291,7 +291,7 @@ def _cycle(engine: Engine, n: int) -> float:
 
 def _fsync(folder: Path) -> float:
     """Seconds for a write of one page and its fsync."""
-    import os  # noqa: PLC0415
+    import os
 
     with (folder / "sync").open("ab", buffering=0) as file:
         start = time.perf_counter()
@@ -349,7 +349,7 @@ def _saver_listing(folder: Path, count: int) -> float:
 
 
 def _cache_listing(folder: Path, count: int) -> float:
-    import diskcache  # noqa: PLC0415
+    import diskcache
 
     cache = diskcache.Cache(folder / "cache", sqlite_synchronous=0)
     with cache.transact():
