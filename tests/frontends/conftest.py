@@ -71,7 +71,7 @@ def _lab(request: pytest.FixtureRequest, kernel: str) -> Front:
 
 
 def _served(request: pytest.FixtureRequest, kernel: str, name: str) -> Front:
-    from .jupyter_books import ClassicBook, Notebook7  # noqa: PLC0415
+    from .jupyter_books import ClassicBook, Notebook7
 
     server: LabServer = request.getfixturevalue("lab_server")
     browser: Browser = request.getfixturevalue("chromium")
@@ -87,7 +87,7 @@ def _served(request: pytest.FixtureRequest, kernel: str, name: str) -> Front:
 
 
 def _vscode(request: pytest.FixtureRequest, kernel: str) -> Front:
-    from .vscode import VSCodeBook  # noqa: PLC0415
+    from .vscode import VSCodeBook
 
     browser: Browser = request.getfixturevalue("chromium")
     folder: Path = request.getfixturevalue("tmp_path")
@@ -101,7 +101,7 @@ def _vscode(request: pytest.FixtureRequest, kernel: str) -> Front:
 
 
 def _marimo(request: pytest.FixtureRequest) -> Front:
-    from .marimo_book import MarimoBook  # noqa: PLC0415
+    from .marimo_book import MarimoBook
 
     browser: Browser = request.getfixturevalue("chromium")
     folder: Path = request.getfixturevalue("tmp_path")

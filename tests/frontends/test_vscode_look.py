@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 RUN = 'result = await agent.run("Delete record abc-123")'
 
-# How light a colour is, by WCAG's formula, and what stands behind an element once transparent
-# layers are looked through.
-PAINT = """element => {
-  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-  const light = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92
-      : ((v + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+# The contrast of an element's text with what is painted behind it, by WCAG's formula. A canvas
+# mixes the layers, whatever notation the colours have.
+CONTRAST = """element => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const paint = (colour) => {
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(v => (v /= 255) <= 0.04045
+      ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  let behind = element;
-  let back = [0, 0, 0, 0];
-  while (behind && (back[3] ?? 1) === 0) {
-    back = parse(getComputedStyle(behind).backgroundColor);
-    behind = behind.parentElement;
-  }
-  const [a, b] = [light(parse(getComputedStyle(element).color)), light(back)];
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  const layers = [];
+  for (let each = element; each; each = each.parentElement) layers.unshift(each);
+  let behind = paint("white");
+  for (const layer of layers) behind = paint(getComputedStyle(layer).backgroundColor);
+  const text = paint(getComputedStyle(element).color);
+  return (Math.max(behind, text) + 0.05) / (Math.min(behind, text) + 0.05);
 }"""
 
 
@@ -69,7 +71,7 @@ def findings(book: VSCodeBook) -> list[str]:
 def contrasts(shown: Locator) -> dict[str, float]:
     """Contrast of every text that the card itself paints."""
     texts = shown.locator("h3, p, dt, dd, button, code, time, .badge").filter(visible=True)
-    return {text.inner_text(): text.evaluate(PAINT) for text in texts.all() if text.inner_text()}
+    return {text.inner_text(): text.evaluate(CONTRAST) for text in texts.all() if text.inner_text()}
 
 
 @pytest.mark.extended
@@ -102,13 +104,11 @@ def test_behind_the_content_policy_the_input_box_is_offered(open_vscode: OpenVSC
     """No page says hello there: after ten seconds the question is put in VS Code's input box."""
     book = open_vscode(DEFINE, RUN, AFTER, policy=True)
     book.run_all()
-    box = book.page.locator("#input-box").get_by_role("textbox")
+    box = book.page.get_by_role("textbox", name='Allow delete_record(id="abc-123")?')
     expect(box).to_be_visible(timeout=30_000)
     assert any("refused by the page's policy: script-src" in line for line in book.host.log)
     expect(card(book.output(1))).to_have_count(0)
-    assert "delete_record" in book.text(1)
-    assert "abc-123" in book.text(1)
-    box.fill("approve")
+    box.fill("y")
     box.press("Enter")
     book.wait_done()
     assert book.text(2) == "after ['abc-123']\n"
