@@ -90,15 +90,14 @@ def grantable(request: Request) -> tuple[Reach, ...]:
     Not where it would do nothing (the run asks before every tool), where no policy judges the
     call, or where several people have to agree.
     """
-    judged = (request.evaluation or {}).get("type")
-    by_administrator = (request.evaluation or {}).get("by") == "administrator"
+    judged: Mapping[str, Any] = request.evaluation or {}
     if (
         request.kind != "approval"
         or request.scope.get("how") != "gate"
         or "approve" not in request.allowed
         or request.quorum > 1
-        or judged == "run"
-        or by_administrator
+        or judged.get("type") == "run"
+        or judged.get("by") == "administrator"
         or not administrator().grants
     ):
         return ()

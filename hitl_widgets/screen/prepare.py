@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -98,8 +97,8 @@ def _form(request: Request) -> FormDoc:
 
 async def _edit(desk: DeskPort, request: Request, data: Any) -> Prepared:
     form = _forms.get(request.id)
-    args = form.read(data, edited=True)
-    if not isinstance(args, Mapping):
+    args: dict[str, Any] = form.read(data, edited=True)
+    if not isinstance(args, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidAnswer(form.page_errors([{"path": [], "message": "an object is needed"}]))
     try:
         told, digests = await desk.check_edit(request.id, args)

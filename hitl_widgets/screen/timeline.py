@@ -158,5 +158,5 @@ class Timeline:
 
 def _granted(payload: Any) -> str | None:
     """Words of the standing grant that let a call through (R20)."""
-    evaluation = getattr(payload, "evaluation", None) or {}
+    evaluation: dict[str, Any] = getattr(payload, "evaluation", None) or {}
     return str(evaluation.get("words", "")) if evaluation.get("type") == "grant" else None

@@ -129,6 +129,9 @@ function Row({
     [described, secret, node],
   );
   const type = secret ? "secret" : (description?.kind ?? node.kind);
+  const whole = [name, ...texts(node, secret, description)].join("\n");
+  const alike = lookAlikes(whole);
+  const hidden = hasHidden(whole);
   return (
     <>
       <dt>
@@ -146,7 +149,7 @@ function Row({
           <Value node={node} pointer={pointer} name={name} />
         )}
       </dd>
-      <Flags texts={[name, ...texts(node, secret, description)]} />
+      {(alike.length > 0 || hidden) && <Flags alike={alike} hidden={hidden} />}
     </>
   );
 }
@@ -158,12 +161,8 @@ function texts(node: Node, secret: boolean, description: Description | null): st
 }
 
 /** Lines in words under a value that is not what it seems. */
-function Flags({ texts }: { texts: string[] }) {
+function Flags({ alike, hidden }: { alike: string[]; hidden: boolean }) {
   const { say } = useUi();
-  const whole = texts.join("\n");
-  const alike = useMemo(() => lookAlikes(whole), [whole]);
-  const hidden = useMemo(() => hasHidden(whole), [whole]);
-  if (alike.length === 0 && !hidden) return null;
   return (
     <dd class="flags">
       {alike.length > 0 && <p>{say("mark.lookalike", { chars: alike.join(", ") })}</p>}
@@ -181,7 +180,11 @@ interface ValueProps {
 function Value({ node, pointer, name }: ValueProps) {
   switch (node.kind) {
     case "str":
-      return <Text text={node.value} pointer={pointer} name={name} />;
+      return isLong(node.value) ? (
+        <Text text={node.value} pointer={pointer} name={name} />
+      ) : (
+        <Short text={node.value} />
+      );
     case "object":
     case "list":
       return <Nested node={node} pointer={pointer} name={name} />;
@@ -264,6 +267,20 @@ function oneLine(node: Node & { kind: "object" | "list" }, entries: [string, Nod
 const suspicious = (text: string): boolean =>
   hasHidden(text) || text.includes("\n") || lookAlikes(text).length > 0;
 
+const isLong = (text: string): boolean => text.length > 120 || text.includes("\n");
+
+function Short({ text }: { text: string }) {
+  const { say } = useUi();
+  if (text === "") return <span class="empty">{say("args.empty")}</span>;
+  return (
+    <span class="t-str">
+      {'"'}
+      <Revealed text={text} />
+      {'"'}
+    </span>
+  );
+}
+
 function Text({ text, pointer, name }: { text: string; pointer: string; name: string }) {
   const { say, locale } = useUi();
   const { gate } = useShown();
@@ -272,17 +289,6 @@ function Text({ text, pointer, name }: { text: string; pointer: string; name: st
   useLayoutEffect(() => {
     if (cut) gate.need(pointer, name, "open");
   }, [cut, gate, pointer, name]);
-  if (text === "") return <span class="empty">{say("args.empty")}</span>;
-  const long = text.length > 120 || text.includes("\n");
-  if (!long) {
-    return (
-      <span class="t-str">
-        {'"'}
-        <Revealed text={text} />
-        {'"'}
-      </span>
-    );
-  }
   const shown = cut ? text.slice(0, CUT) : text;
   return (
     <>
