@@ -49,6 +49,9 @@ from .store.base import Store, Vote
 POLL = 0.05
 """Seconds between looks at the store for what other processes did, only while someone waits."""
 
+_QUIET = frozenset({"opened", "claim", "call-started", "park", "unpark"})
+"""Events that only a run's own driver makes: they are no news to it."""
+
 _log = logging.getLogger("hitl_widgets")
 T = TypeVar("T")
 Listener = Callable[[Request], None]
@@ -132,6 +135,7 @@ class Desk:
         drive: bool = True,
         extracted_from: str | None = None,
         always: Rule | None = None,
+        take: tuple[str, str] | None = None,
     ) -> Receipt:
         """Check a decision and record it, once.
 
@@ -145,6 +149,8 @@ class Desk:
             The chat message that an answer was taken from; kept in the decision (R7).
         always
             A standing grant that is kept together with an approval as shown (R20).
+        take
+            Run id and token: adopt the run with the decision, if nobody drives it.
 
         Raises
         ------
@@ -159,6 +165,7 @@ class Desk:
             drive=drive,
             extracted_from=extracted_from,
             always=always,
+            take=take,
         )
         return receipts[0]
 
@@ -171,6 +178,7 @@ class Desk:
         drive: bool = True,
         extracted_from: str | None = None,
         always: Rule | None = None,
+        take: tuple[str, str] | None = None,
     ) -> list[Receipt]:
         """Check and record several ``(request, decision, fingerprint)``, all or none."""
         who = as_reviewer(reviewer)
@@ -187,7 +195,7 @@ class Desk:
                 vote = replace(vote, grant=await self._granted(request, decision, always))
             votes.append(vote)
             runs.add((request.run_id, request.agent_id))
-        receipts = await self.write(self.store.decide, votes)
+        receipts = await self.write(self.store.decide, votes, take=take)
         if drive:
             for run_id, agent_id in runs:
                 await self.read(self.resume, run_id, agent_id)
@@ -438,7 +446,8 @@ class Desk:
             wakes = [w for run_id in followed for w in self.followers[run_id or ""]]
         for wake in wakes:
             wake()
-        for run_id in {e.run_id for e in events if e.request_id or e.call_id}:
+        news = (e for e in events if (e.request_id or e.call_id) and e.kind not in _QUIET)
+        for run_id in {e.run_id for e in news}:
             wake = self.drivers.get(run_id or "")
             if wake is not None:
                 wake()

@@ -255,7 +255,7 @@ class CallRun:
 
     async def _context(self) -> ToolContext:
         given: list[dict[str, Any]] = []
-        if self.asked:
+        if any(r.kind == "input" for r in self.asked):
             given = await self.driver.read("answers", self.call.id)
         suspended = [r for r in self.asked if r.scope.get("how") == "suspend"]
         mine = {r.id for r in suspended}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,6 +41,9 @@ _ENDS: dict[str, RunState] = {
     "aborted": "cancelled",
 }
 _MAX_STEPS = 50
+_ACTS = frozenset({"claim", "move", "answer_call", "resume_call"})
+"""What a driver does about a decision; it makes a suspended run a running one."""
+
 _HOOKS = 5.0
 """Seconds that a run which ended waits for hooks that were only told of something."""
 
@@ -80,6 +83,8 @@ class Driver:
         self.problems: dict[str, HitlError] = {}
         self.asking: set[str] = set()
         self.held = False
+        self.released: int | None = None
+        self.state: RunState = run.state
         self.cancelled = False
         self.generation = 0
         self.waits = False
@@ -95,6 +100,7 @@ class Driver:
         self._told: set[str] = set()
         self._steps: dict[str, dict[str, Any]] | None = None
         self._changed = asyncio.Event()
+        self._acted = asyncio.Event()
         self._ending = False
         self._reviewer_error: Exception | None = None
         self._consulting: set[asyncio.Task[None]] = set()
@@ -116,7 +122,15 @@ class Driver:
 
     async def write(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Write to the store without blocking the loop; everybody who watches is told."""
-        return await self.desk.write(getattr(self.desk.store, method), *args, **kwargs)
+        done = await self.desk.write(getattr(self.desk.store, method), *args, **kwargs)
+        if method in _ACTS:
+            self.state = "running"
+            self._tell_acted()
+        return done
+
+    def _tell_acted(self) -> None:
+        self._acted.set()
+        self._acted = asyncio.Event()
 
     async def answer_call(
         self, frame: FrameRun, call: Call, state: str, result: dict[str, Any]
@@ -125,17 +139,15 @@ class Driver:
         await self.write("answer_call", call.id, self.token, state, result)
         self.announce_result(frame, call, result)
 
-    async def remember_rows(self) -> None:
-        """Take from the store what an earlier driver counted."""
-        calls: list[Call] = await self.read("calls", self.run.id)
+    def remember_rows(self, calls: Sequence[Call], declined: Sequence[Request]) -> None:
+        """Count what an earlier driver counted."""
         for call in calls:
             ran = call.result is not None and call.result["type"] in ("result", "error")
             if ran or call.token or call.state in ("executing", "parked", "outcome_unknown"):
                 self._started.add(call.id)
-        for request in await self.read("requests", run_id=self.run.id, limit=1_000_000):
-            self.asking.add(request.tool_call_id)
-            if request.state == "declined":
-                self.declined(request)
+            self.asking.add(call.id)  # any of them may have asked something
+        for request in declined:
+            self.declined(request)
 
     # -- counting
 
@@ -173,6 +185,14 @@ class Driver:
         """Model turns that a frame's agent may make."""
         own = None if frame.parent is None else frame.agent.defaults.max_steps
         return own or self.root.options.get("max_steps") or _MAX_STEPS
+
+    def rests_with(self, frame: FrameRun) -> bool:
+        """Whether nothing can move once `frame` has asked for all calls of its turn.
+
+        Then the lease is given back with the questions. Not so where more is to be kept first.
+        """
+        more = self.agent.memory is not None or budget.limits(self).get("max_seconds") is not None
+        return frame.parent is None and not (more or self.waits or self.cancelled)
 
     def frames_to_save(self, frame: FrameRun) -> dict[str, Any]:
         """Snapshots for a transaction that concerns `frame`: the first time, all of the run's."""
@@ -307,6 +327,12 @@ class Driver:
         self.generation += 1
         self._changed.set()
         self._changed = asyncio.Event()
+        self._tell_acted()
+
+    @property
+    def acted(self) -> asyncio.Event:
+        """Set at the next `wake`, and when this driver has acted on a decision."""
+        return self._acted
 
     @property
     def change(self) -> asyncio.Event:
@@ -388,9 +414,10 @@ class Driver:
             while True:
                 seen, self.held = self.generation, False
                 finished = await self._round()
-                if finished is not None or self.generation == seen:
+                rests = self.generation == seen or self.released is not None
+                if finished is not None or rests:
                     leg.over(finished, self)
-                    return seen, finished
+                    return seen if self.released is None else self.released, finished
 
     async def _round(self) -> Finished | None:
         self.began = time.monotonic()
@@ -401,7 +428,7 @@ class Driver:
 
     async def _show_again(self) -> None:
         """What an adopted run asked before: shown here, and put to this driver's reviewer."""
-        if self.saved:
+        if self.saved and (self.screen is not None or self.waits):
             for request in await self._waiting("pending", "outcome_unknown"):
                 self._put_to_people(request)
 
@@ -420,23 +447,28 @@ class Driver:
 
     async def _pause(self, seen: int) -> None:
         await self.keep()
-        await self.write("save", self.run.id, self.token, state="suspended", durable=False)
+        if self.state != "suspended":
+            await self.write("save", self.run.id, self.token, state="suspended")
+            self.state = "suspended"
         self.say("finish", finish_reason="suspended")
         self.feed.pause(seen)
 
     async def _let_go(self, seen: int, state: RunState) -> bool:
         """Give the lease back; False when something came in meanwhile: then it is driven on."""
-        await self.keep()
-        await self.write("release", self.run.id, self.token, state)
+        if self.released is None:
+            await self.keep()
+            await self.write("release", self.run.id, self.token, state)
         await self.desk.read(self.desk.look)
-        if self.generation != seen:
-            self.token = new_id("l")
+        while self.generation != seen:
+            seen = self.generation
+            if self.released is not None and not await self.runner.decided():
+                continue
+            self.token, self.released = new_id("l"), None
             try:
                 await self.write("adopt", self.run.id, self.token)
             except (LeaseLost, SnapshotNotFound):  # somebody else was quicker
-                pass
-            else:
-                return False
+                break
+            return False
         self.runner.leave()
         reason = "budget-reached" if state == "budget-paused" else "suspended"
         if state == "budget-paused":
@@ -457,7 +489,6 @@ class Driver:
                 await self.write("sweep")
         if self._reviewer_error is not None:
             raise self._reviewer_error
-        await self.write("save", self.run.id, self.token, state="running", durable=False)
 
     async def _next_expiry(self) -> float | None:
         waiting = await self._waiting()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
@@ -17,7 +17,7 @@ from ..errors import (
     UnknownAgent,
     UnknownTool,
 )
-from ..request import Decision, Request, Reviewer, Run, Verdict, new_id
+from ..request import Call, Decision, Request, Reviewer, Run, RunState, Verdict, new_id
 from .drive import Driver, in_order, living
 from .expert import at
 from .results import Feed, RunResult, RunStream
@@ -90,14 +90,22 @@ async def _ordered(agent: Agent, requests: list[Request]) -> list[Request]:
 
 async def target(agent: Agent, run_id: str, tool_call_id: str | None, verb: Verdict) -> Request:
     """The request that a decision means (F2)."""
-    run = await agent.desk.read(agent.store.run, run_id)
+
+    def look() -> tuple[Run, list[Request]]:
+        run, asked = agent.store.run(run_id), agent.store.requests
+        if tool_call_id is not None:
+            found = asked(run_id=run_id, call_id=tool_call_id, limit=_MANY)
+        else:  # what was decided earlier is looked at only when nothing waits
+            found = asked(run_id=run_id, states=("pending",), limit=_MANY)
+            found = found or asked(run_id=run_id, limit=_MANY)
+        return run, found
+
+    run, asked = await agent.desk.read(look)
     check_mine(agent, run)
-    asked = await agent.desk.read(agent.store.requests, run_id=run_id, limit=_MANY)
     if tool_call_id is None:
         return await _latest(agent, run, asked, verb)
-    mine = [r for r in asked if r.tool_call_id == tool_call_id]
-    if mine:
-        return next((r for r in reversed(mine) if r.state == "pending"), mine[-1])
+    if asked:
+        return next((r for r in reversed(asked) if r.state == "pending"), asked[-1])
     rows = await agent.desk.read(agent.store.calls, run_id)
     if any(c.id == tool_call_id for c in rows):
         raise NotAsked(f"Call {tool_call_id} of run {run_id} was never put to a human.")
@@ -150,12 +158,17 @@ def check_mine(agent: Agent, run: Run) -> None:
         )
 
 
-async def _check_here(agent: Agent, run_id: str) -> Frame:
+async def _check_here(agent: Agent, run_id: str) -> _Seen:
     """What the run waits for must be here, before anything is decided or driven (R14)."""
     await agent.prepare()
-    asked = await agent.desk.read(
-        agent.store.requests, run_id=run_id, states=("pending", "parked", "approved", "answered")
-    )
+
+    def look() -> tuple[Run, list[Request], Any]:
+        waiting = ("pending", "parked", "approved", "answered")
+        asked = agent.store.requests(run_id=run_id, states=waiting)
+        return agent.store.run(run_id), asked, agent.store.frame(run_id)
+
+    run, asked, kept = await agent.desk.read(look)
+    check_mine(agent, run)
     for request in asked:
         asker = at(agent, request.agent_path)
         if asker is None:
@@ -169,7 +182,16 @@ async def _check_here(agent: Agent, run_id: str) -> Frame:
                 f"{asker.id!r} has none of that name here. Define it again under that name; "
                 "the snapshot is kept."
             )
-    return Frame.load(await agent.desk.read(agent.store.frame, run_id))
+    return _Seen(run.state, kept, Frame.load(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A run's state and its root's snapshot, as they were before the lease was got."""
+
+    state: RunState
+    kept: Any
+    root: Frame
 
 
 # -- driving -------------------------------------------------------------------------------------
@@ -183,6 +205,11 @@ def here(agent: Agent, run_id: str) -> Driver | None:
 
 def _same_loop(driver: Driver) -> bool:
     return driver.loop is asyncio.get_running_loop()
+
+
+def _lock(agent: Agent, run_id: str) -> asyncio.Lock:
+    key = (id(asyncio.get_running_loop()), id(agent.store), run_id)
+    return _taking.setdefault(key, asyncio.Lock())
 
 
 async def take(
@@ -206,9 +233,7 @@ async def take(
         It is driven elsewhere.
     SnapshotNotFound, SnapshotVersion, UnknownTool, UnknownAgent
     """
-    key = (id(asyncio.get_running_loop()), id(agent.store), run_id)
-    lock = _taking.setdefault(key, asyncio.Lock())
-    async with lock:
+    async with _lock(agent, run_id):
         driver = here(agent, run_id)
         if driver is not None:
             return driver, False
@@ -228,16 +253,50 @@ async def _adopted(agent: Agent, run_id: str) -> Driver:
     check_mine(agent, before)
     token = new_id("l")
     try:
-        root = await _check_here(agent, run_id)
-        run = await desk.write(agent.store.adopt, run_id, token)
+        seen = await _check_here(agent, run_id)
+        await desk.write(agent.store.adopt, run_id, token)
+        driver = await _driver(agent, run_id, token, seen)
+    except asyncio.CancelledError:
+        _give_back(agent, run_id, token, before.state)
+        raise
     except SnapshotNotFound as e:
         now = await desk.read(agent.store.run, run_id)
         if before.state in OPEN and now.state not in OPEN:  # another process was faster
             raise LeaseLost(f"Run {run_id} was driven to its end elsewhere: {now.state}.") from e
         raise
-    local = agent.local_of(run_id, root)
-    driver = Driver(agent, desk, replace(run, token=token), root, local, saved=True)
-    await driver.remember_rows()
+    assert driver is not None  # `adopt` raises when it does not get the lease
+    return driver
+
+
+def _give_back(agent: Agent, run_id: str, token: str, state: RunState) -> None:
+    """Whoever may have got a lease, and cannot drive, must not keep it."""
+    if state in OPEN:
+        agent.desk.write_now(agent.store.release, run_id, token, state)
+
+
+async def _driver(agent: Agent, run_id: str, token: str, seen: _Seen) -> Driver | None:
+    """The driver of a run whose lease has `token`; None when it has another."""
+    store = agent.store
+
+    def look() -> tuple[Run, Any, list[Call], list[Request]] | None:
+        run = store.run(run_id)
+        if run.token != token:
+            return None
+        declined = store.requests(run_id=run_id, states=("declined",), limit=_MANY)
+        return run, store.frame(run_id), store.calls(run_id), declined
+
+    try:
+        found = await agent.desk.read(look)
+        if found is None:
+            return None
+        run, kept, calls, declined = found
+        # Another process may have driven it on before the lease was got.
+        root = seen.root if kept == seen.kept else Frame.load(kept)
+    except BaseException:
+        _give_back(agent, run_id, token, seen.state)
+        raise
+    driver = Driver(agent, agent.desk, run, root, agent.local_of(run_id, root), saved=True)
+    driver.remember_rows(calls, declined)
     return driver
 
 
@@ -257,19 +316,18 @@ async def decide(
 ) -> RunStream:
     """Decide, then drive, or follow the living driver to its next pause or end."""
     agent.loop = asyncio.get_running_loop()
+    given = _Given(request, decision, shown, reviewer, extracted_from)
     driver = here(agent, request.run_id)
-    start = len(driver.feed.entries) if driver is not None else 0
     if driver is None and request.state == "pending":
-        await _check_here(agent, request.run_id)
-    await agent.desk.decide(
-        request,
-        decision,
-        fingerprint=shown,
-        reviewer=reviewer,
-        drive=False,
-        extracted_from=extracted_from,
-    )
-    if driver is not None:
+        driver = await _decided_and_taken(agent, given)
+        if driver is not None:
+            await _effective(driver, request)
+            return stream_of(driver)
+    elif driver is None:
+        await given.decide(agent)  # says what stands in the way
+    else:
+        start = len(driver.feed.entries)
+        await given.decide(agent)
         generation = driver.generation
         await _effective(driver, request)
         if not driver.closed or driver.ended or driver.error or not await _waits(agent, request):
@@ -282,10 +340,52 @@ async def decide(
     return stream_of(driver)
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A decision on its way to the desk."""
+
+    request: Request
+    decision: Decision
+    shown: str | None
+    reviewer: Reviewer | str | None
+    extracted_from: str | None
+
+    async def decide(self, agent: Agent, take: tuple[str, str] | None = None) -> None:
+        """Record it; `take` as in `Desk.decide`."""
+        await agent.desk.decide(
+            self.request,
+            self.decision,
+            fingerprint=self.shown,
+            reviewer=self.reviewer,
+            drive=False,
+            extracted_from=self.extracted_from,
+            take=take,
+        )
+
+
+async def _decided_and_taken(agent: Agent, given: _Given) -> Driver | None:
+    """Decide, and take the run in the same transaction; None when somebody else has it."""
+    run_id, token = given.request.run_id, new_id("l")
+    async with _lock(agent, run_id):
+        seen = await _check_here(agent, run_id)
+        if here(agent, run_id) is not None:
+            await given.decide(agent)
+            return None
+        try:
+            await given.decide(agent, take=(run_id, token))
+        except asyncio.CancelledError:  # it may be recorded, and nobody here will drive
+            _give_back(agent, run_id, token, seen.state)
+            raise
+        driver = await _driver(agent, run_id, token, seen)
+        if driver is not None:
+            driver.start(waits=False)
+        return driver
+
+
 async def _effective(driver: Driver, request: Request) -> None:
     """Wait until the decision took effect; raise what stood in the way at the claim (R3)."""
     while not driver.closed:
-        change = driver.change
+        change = driver.acted
         now = await driver.read("request", request.id)
         if now.state not in ("approved", "answered") or driver.held:
             break

@@ -64,6 +64,7 @@ class FrameRun:
         self.nested: dict[str, FrameRun] = {}
         self.turn: _Turn = []
         self._rested: dict[str, int] = {}
+        self._stored: tuple[int, _Turn] | None = None
         self._nudged = asyncio.Event()
 
     @cached_property
@@ -262,26 +263,37 @@ class FrameRun:
         self._count(reply, cost)
         self.state.messages.append(models.with_call_args(reply.message, masked))
         self.state.turn = turn
-        asks = any(p.new.request for p in proposals)
-        keep = asks or self.driver.saved
-        frames = self.driver.frames_to_save(self) if keep else None
         try:
-            await self.driver.write(
-                "save",
-                self.driver.run.id,
-                self.driver.token,
-                frames=frames,
-                calls=[p.new for p in proposals],
-                durable=asks,
-            )
+            await self._save_turn(proposals)
         except HitlError:
             self.state.step, self.state.cost, self.state.usage = before
             self.state.messages.pop()
             self.state.turn = None
             raise
-        self.driver.saved = keep
         opened.update(p.new.call.id for p in proposals if p.new.call.state == "executing")
         self._announce(proposals)
+
+    async def _save_turn(self, proposals: list[Proposal]) -> None:
+        driver, seen = self.driver, self.driver.generation
+        asks = any(p.new.request for p in proposals)
+        keep = asks or driver.saved
+        waits = asks and self.parent is None and all(_waits(p) for p in proposals)
+        release = waits and driver.rests_with(self)
+        await driver.write(
+            "save",
+            driver.run.id,
+            driver.token,
+            state="suspended" if waits else None,
+            frames=driver.frames_to_save(self) if keep else None,
+            calls=[p.new for p in proposals],
+            durable=asks,
+            release=release,
+        )
+        driver.saved = keep
+        driver.released = seen if release else None
+        driver.state = "suspended" if waits else driver.state
+        asked = [(p.new.call, [p.new.request] if p.new.request else []) for p in proposals]
+        self._stored = (seen, asked)
 
     def _announce(self, proposals: list[Proposal]) -> None:
         for p in proposals:
@@ -308,7 +320,12 @@ class FrameRun:
         while True:
             seen = self.driver.generation
             self._nudged.clear()
-            self.turn = await self._read_turn()
+            # What was stored this moment need not be read, unless somebody did something since.
+            stored, self._stored = self._stored, None
+            fresh = stored is not None and stored[0] == seen
+            self.turn = stored[1] if stored is not None and fresh else await self._read_turn()
+            if self.driver.released is not None:
+                return None
             for call, asked in self.turn:
                 finished = await self._advance(call, asked)
                 if finished is not None:
@@ -324,6 +341,9 @@ class FrameRun:
             if not moving:
                 return None
             await self._something_happens(moving)
+            over = self._collect()
+            if isinstance(over, Finished):
+                return over
 
     async def _something_happens(self, moving: list[asyncio.Future[Any]]) -> None:
         signals = [
@@ -347,19 +367,27 @@ class FrameRun:
         return end or bool(over)
 
     async def _read_turn(self) -> _Turn:
-        rows: list[Call] = await self.driver.read("calls", self.driver.run.id, self.state.key)
-        rows = [call for call in rows if call.turn == self.state.turn]
-        return [(call, await self._asked(call)) for call in rows]
+        turn = await self.driver.desk.read(self._read_rows)
+        for _, asked in turn:
+            for request in asked:
+                self.driver.tell_decision(request)
+        return turn
 
-    async def _asked(self, call: Call) -> list[Request]:
-        """The requests about a call, in order; most free calls have none."""
+    def _read_rows(self) -> _Turn:
+        """The turn's calls, each with the requests about it; called on the store's thread."""
+        store, run_id = self.driver.desk.store, self.driver.run.id
+        rows = store.calls(run_id, self.state.key, turn=self.state.turn)
+        return [(c, store.requests(call_id=c.id) if self._may_ask(c) else []) for c in rows]
+
+    async def decided(self) -> bool:
+        """Whether anything was decided, or happened, about a turn that was all questions."""
+        rows = await self.driver.desk.read(self._read_rows)
+        return not all(c.state in _ENDED or (r and r[-1].state == "pending") for c, r in rows)
+
+    def _may_ask(self, call: Call) -> bool:
+        """Whether there can be requests about a call; most free ones have none."""
         ordinary = call.state in ("executing", *_ENDED) and call.permission != "ask"
-        if ordinary and call.id not in self.driver.asking:
-            return []
-        found: list[Request] = await self.driver.read("requests", call_id=call.id)
-        for request in found:
-            self.driver.tell_decision(request)
-        return found
+        return not ordinary or call.id in self.driver.asking
 
     async def _advance(self, call: Call, asked: list[Request]) -> Finished | None:
         """Do what can be done about one call now; the run's end, if this ends it."""
@@ -497,3 +525,9 @@ class FrameRun:
         declined = [(c, r) for c, asked in turn for r in asked if r.state == "declined"]
         counts = [(self.entries[c.tool_name].tool, self.driver.declined(r)) for c, r in declined]
         return any(count >= tool.max_declines for tool, count in counts)
+
+
+def _waits(proposal: Proposal) -> bool:
+    """Whether a stored call needs a human before anything can be done about it."""
+    request = proposal.new.request
+    return request is not None or proposal.new.call.state in _ENDED
