@@ -49,9 +49,9 @@ async def hang() -> None:
 
 async def pydantic_ai(key: str | None, *, hangs: bool = False) -> Any:
     """Run a pydantic-ai agent that deletes two files."""
-    from pydantic_ai import Agent  # noqa: PLC0415
+    from pydantic_ai import Agent
 
-    from .pyd import scripted  # noqa: PLC0415
+    from .pyd import scripted
 
     wants = [("delete_file", {"path": "a.csv"}), ("delete_file", {"path": "b.csv"})]
     agent: Agent[None, Any] = Agent(scripted(wants, "finished"), name="boss")
@@ -69,9 +69,9 @@ async def pydantic_ai(key: str | None, *, hangs: bool = False) -> Any:
 
 async def langchain(thread: str, *, mode: Any = "per_call", hangs: bool = False) -> Any:
     """Run a LangChain agent that deletes two files, kept in a file beside the store."""
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    from .graphs import delete_graph  # noqa: PLC0415
+    from .graphs import delete_graph
 
     async def delete(path: str) -> str:
         log(path)
@@ -81,14 +81,16 @@ async def langchain(thread: str, *, mode: Any = "per_call", hangs: bool = False)
 
     async with AsyncSqliteSaver.from_conn_string(os.environ["HITL_STORE"] + ".graph") as saver:
         graph = delete_graph(saver, "a.csv", "b.csv", mode=mode, delete=delete)
-        return await hitl.run(graph, "clean up", config={"configurable": {"thread_id": thread}})
+        # "sync": what a killed process has checkpointed is no matter of luck.
+        config = {"configurable": {"thread_id": thread}}
+        return await hitl.run(graph, "clean up", config=config, durability="sync")
 
 
 async def langchain_thread(thread: str) -> Any:
     """The same with a checkpointer that cannot be awaited."""
-    from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415
+    from langgraph.checkpoint.sqlite import SqliteSaver
 
-    from .graphs import delete_graph  # noqa: PLC0415
+    from .graphs import delete_graph
 
     async def delete(path: str) -> str:
         log(path)
@@ -101,7 +103,7 @@ async def langchain_thread(thread: str) -> Any:
 
 
 async def main(act: str, name: str, how: str) -> None:
-    """Run an agent whose reviewer passes, unless `how` is ``headless``."""
+    """Run an agent whose reviewer passes, unless `how` is ``headless`` (``race``: on a line)."""
     hangs = how == "hangs"
     acts: dict[str, Any] = {
         "pydantic_ai": lambda: pydantic_ai(None if name == "-" else name, hangs=hangs),
@@ -109,8 +111,11 @@ async def main(act: str, name: str, how: str) -> None:
         "batched": lambda: langchain(name, mode="batched", hangs=hangs),
         "thread": lambda: langchain_thread(name),
     }
+    if how == "race":
+        say("ready")
+        sys.stdin.readline()
     try:
-        if how == "headless":
+        if how in ("headless", "race"):
             result = await acts[act]()
         else:
             with hitl.reviewer(passes):

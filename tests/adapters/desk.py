@@ -58,6 +58,7 @@ class Process:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.adapters.acts", act, *arguments],
             cwd=ROOT,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ,
@@ -71,6 +72,12 @@ class Process:
                 return line[len(word) :].strip()
         raise AssertionError(f"the process ended without saying {word!r}")
 
+    def go(self) -> None:
+        """Give it its line."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
     def kill(self) -> None:
         """End it as a crash would."""
         self.process.send_signal(signal.SIGKILL)
@@ -82,5 +89,16 @@ class Process:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.kill()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def race(act: str, name: str) -> list[str]:
+    """Two processes that go on with one run at once; what each said."""
+    with Process(act, name, "race") as one, Process(act, name, "race") as two:
+        for process in (one, two):
+            process.said("ready")
+        for process in (one, two):
+            process.go()
+        return [one.process.communicate()[0], two.process.communicate()[0]]

@@ -44,7 +44,7 @@ class Scripted(BaseChatModel):
 
 def tool(function: Callable[..., Any], name: str) -> StructuredTool:
     """A tool from a sync or async function."""
-    import inspect  # noqa: PLC0415
+    import inspect
 
     both: dict[str, Any] = {"func": function}
     if inspect.iscoroutinefunction(function):
@@ -53,8 +53,8 @@ def tool(function: Callable[..., Any], name: str) -> StructuredTool:
 
 
 def _blocking(function: Callable[..., Any]) -> Callable[..., Any]:
-    import asyncio  # noqa: PLC0415
-    import functools  # noqa: PLC0415
+    import asyncio
+    import functools
 
     @functools.wraps(function)
     def blocking(**kwargs: Any) -> Any:

@@ -206,7 +206,7 @@ class TestSeveral:
 
 
 def hitl_desk() -> Any:
-    from hitl_widgets.desk import desk_of  # noqa: PLC0415
+    from hitl_widgets.desk import desk_of
 
     return desk_of(store())
 
@@ -333,7 +333,7 @@ class TestInterrupts:
 
     async def test_what_was_resumed_elsewhere_meanwhile_is_not_run_again(self, disk: Disk) -> None:
         """R1: the graph went on without us; our approval runs nothing."""
-        from langgraph.types import Command  # noqa: PLC0415
+        from langgraph.types import Command
 
         graph = delete(disk, InMemorySaver(), "a.csv")
         seen: asyncio.Queue[hitl.Request] = asyncio.Queue()
@@ -360,7 +360,7 @@ class TestSetUp:
         assert disk.ran == ["a.csv"]
 
     async def test_the_callers_own_callbacks_and_options_stay(self, disk: Disk) -> None:
-        from langchain_core.callbacks import BaseCallbackHandler  # noqa: PLC0415
+        from langchain_core.callbacks import BaseCallbackHandler
 
         heard: list[str] = []
 

@@ -42,7 +42,7 @@ class TestRecognising:
             await hitl.run(StateGraph(dict), {})
 
     async def test_a_class_says_so(self) -> None:
-        from pydantic_ai import Agent  # noqa: PLC0415
+        from pydantic_ai import Agent
 
         with pytest.raises(hitl.AgentDefinitionError, match="is a class"):
             await hitl.run(Agent, "hi")
