@@ -1,0 +1,112 @@
+"""What a decision may cost, and that what is saved there loses nothing (R1, R2, R21)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hitl_widgets as hitl
+from hitl_widgets.store import connection
+from hitl_widgets.store.sqlite import SqliteStore
+
+from .making import Witness, agent_on, store_at, tell_back
+
+GO = [[hitl.call("delete_record", id="abc")], tell_back]
+TWICE = [[hitl.call("delete_record", id=i)] for i in "ab"]
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many durable transactions there were."""
+    found, write = [0], connection.Database.write
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found[0] += 1
+        return write(self, *args, **kwargs)
+
+    monkeypatch.setattr(connection.Database, "write", counted)
+    return found
+
+
+async def test_an_approval_costs_four_commits(tmp_path: Path, commits: list[int]) -> None:
+    """The question, the decision, the claim and the result: each durable, nothing else is."""
+    saw = Witness()
+    agent = agent_on(store_at(tmp_path), [*TWICE, "end"], [saw.deleting()])
+    run = await agent.generate("go")
+    commits[0] = 0
+    run = await agent.approve_tool_call_generate(run_id=run.run_id)
+    assert (run.finish_reason, commits[0]) == ("suspended", 4)
+    assert saw.did == ["a"]
+
+
+async def test_a_waiting_run_pays_no_more(tmp_path: Path, commits: list[int]) -> None:
+    saw, found = Witness(), list[int]()
+
+    def approve(_: hitl.Request) -> hitl.Approve:
+        found.append(commits[0])
+        return hitl.Approve()
+
+    agent = agent_on(store_at(tmp_path), [*TWICE, "end"], [saw.deleting()])
+    with hitl.reviewer(approve):
+        await agent.run("go")
+    assert saw.did == ["a", "b"]
+    assert found[1] - found[0] == 4
+
+
+async def test_a_free_call_costs_none(tmp_path: Path, commits: list[int]) -> None:
+    """R13: its rows survive the process, and need no fsync."""
+    saw = Witness()
+    free = saw.deleting(require_approval=False)
+    agent = agent_on(store_at(tmp_path), [*TWICE, "end"], [free])
+    await agent.generate("go")
+    assert (saw.did, commits[0]) == (["a", "b"], 2)  # the run's start and its end
+
+
+async def test_a_decision_made_while_the_driver_leaves_is_acted_on(tmp_path: Path) -> None:
+    """R21: the lease went with the question, and whoever decides at once is not forgotten."""
+    saw = Witness()
+
+    async def at_once(request: hitl.Request) -> None:
+        await hitl.decide(request, hitl.Approve())
+
+    agent = agent_on(store_at(tmp_path), GO, [saw.deleting()], hooks=hitl.Hooks(on_request=at_once))
+    run = await agent.generate("go")
+    async with asyncio.timeout(20):
+        result = await agent.attach(run.run_id)
+    assert (result.finish_reason, saw.did) == ("stop", ["abc"])
+
+
+class SlowStore(SqliteStore):
+    """Its `decide` comes back, once it was recorded, when it is let go."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.recorded, self.go = threading.Event(), threading.Event()
+
+    def decide(self, *args: Any, **kwargs: Any) -> Any:
+        receipts = super().decide(*args, **kwargs)
+        self.recorded.set()
+        assert self.go.wait(20)
+        return receipts
+
+
+async def test_an_interrupt_in_the_decision_leaves_no_lease_behind(tmp_path: Path) -> None:
+    """R16, R21: it was recorded with the lease; who is interrupted then does not keep that."""
+    saw, store = Witness(), SlowStore(tmp_path / "a.db")
+    agent = agent_on(store, GO, [saw.deleting()])
+    run = await agent.generate("go")
+    deciding = asyncio.ensure_future(agent.approve_tool_call(run_id=run.run_id))
+    await asyncio.to_thread(store.recorded.wait, 20)
+    deciding.cancel()
+    await asyncio.sleep(0)  # it hears of it while the store is still busy
+    store.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await deciding
+    assert store.run(run.run_id).owner is None
+    assert saw.did == []
+    (done,) = await agent.resume_decided()
+    assert (done.finish_reason, saw.did) == ("stop", ["abc"])
