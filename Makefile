@@ -54,7 +54,7 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 test: test-python test-browser test-js ## the tests, small sizes, at most 12 minutes on two cores
 
 test-all: export HITL_TEST_ALL = 1
-test-all: $(VENV)/.bench-stamp test ## everything: large sizes, all kernels, a clean install, the benchmarks
+test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test ## everything: large sizes, all kernels, a clean install, the benchmarks
 
 # Two workers, a file each at a time: most of the time is spent waiting for processes that start.
 test-python: $(VENV)/.dev-stamp kernels
@@ -62,8 +62,19 @@ test-python: $(VENV)/.dev-stamp kernels
 	$(PY) -m pytest --junitxml=$(REPORTS)/python.xml --numprocesses=2 --dist=loadfile \
 		tests --ignore=tests/browser --ignore=tests/frontends --ignore=tests/bench $(PYTEST_ARGS)
 
+# Notebook 7, nbclassic and marimo, for the core suite in every front end.
+$(VENV)/.frontends-stamp: $(VENV)/.dev-stamp
+	$(PIP) install --group frontends
+	@touch $@
+
+# The stand-in for VS Code's notebook page, from what VS Code itself loads.
+PAGE := tests/frontends/webview
+.cache/vscode-page/webview.js: $(PAGE)/package.json $(PAGE)/package-lock.json $(PAGE)/build.mjs $(PAGE)/webview.js
+	cd $(PAGE) && npm ci --no-audit --no-fund
+	node $(PAGE)/build.mjs $(dir $@)
+
 # One browser and one Jupyter server for all of them, so one process.
-test-browser: $(VENV)/.dev-stamp chromium kernels
+test-browser: $(VENV)/.dev-stamp chromium kernels .cache/vscode-page/webview.js
 	@mkdir -p $(REPORTS)
 	$(PY) -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser tests/frontends $(PYTEST_ARGS)
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, cast
-
-import marimo
-from marimo._runtime.context import get_context
-from marimo._runtime.context.types import ContextNotInitializedError
+from typing import Any
 
 __all__ = ["display", "output_here"]
+
+# Known at run time only: the package is typed without marimo.
+_marimo: Any = importlib.import_module("marimo")
+_context: Any = importlib.import_module("marimo._runtime.context")
 
 
 def output_here() -> Callable[[], AbstractContextManager[Any]]:
     """Remember the cell that runs now, for output that comes later."""
-    try:
-        execution: Any = cast("Any", get_context()).execution_context
-    except ContextNotInitializedError:  # a thread that marimo does not know
-        execution = None
+    execution = _context.get_context().execution_context
 
     @contextmanager
     def inside() -> Generator[None]:
-        context = cast("Any", get_context())
+        context = _context.get_context()
         before = context.execution_context
         # The cell's own, with what it has shown so far: `append` shows that again.
         context.execution_context = execution
@@ -36,4 +34,4 @@ def output_here() -> Callable[[], AbstractContextManager[Any]]:
 
 def display(widget: object) -> None:
     """Show a widget below what the present cell shows; nothing where no cell is known."""
-    cast("Any", marimo).output.append(widget)
+    _marimo.output.append(widget)

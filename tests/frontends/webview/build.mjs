@@ -1,13 +1,16 @@
 // Bundle the stand-in for VS Code's notebook webview. Usage: node build.mjs FOLDER
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const [folder] = process.argv.slice(2);
+const folder = resolve(process.argv[2]);
 const require = createRequire(import.meta.url);
 
 await build({
-  entryPoints: { webview: "webview.js" },
+  absWorkingDir: dirname(fileURLToPath(import.meta.url)),
+  entryPoints: { webview: "./webview.js" },
   outdir: folder,
   bundle: true,
   format: "esm",
