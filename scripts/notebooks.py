@@ -19,6 +19,7 @@ import argparse
 import getpass
 import os
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -107,12 +108,14 @@ def _neutral(value: Any, words: Mapping[str, str]) -> Any:
     """A copy of an output without names of this machine."""
     if isinstance(value, str):
         for word, neutral in words.items():
-            value = value.replace(word, neutral)
+            value = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", neutral, value)
         return value
     if isinstance(value, list):
         return [_neutral(v, words) for v in value]
     if isinstance(value, dict):
-        return nbformat.from_dict({k: _neutral(v, words) for k, v in value.items()})
+        return nbformat.from_dict(
+            {k: v if k.startswith("image/") else _neutral(v, words) for k, v in value.items()}
+        )
     return value
 
 

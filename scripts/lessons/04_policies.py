@@ -135,6 +135,7 @@ hitl.policy_table(keeper, require_tool_approval=True)
 # **4b.** Make an agent called `secretary` that has `send_mail` and `delete_file`, where
 # `delete_file` is disabled.
 
+
 # %%
 # your code here
 # solution:

@@ -46,6 +46,12 @@ def text(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(parts)
 
 
+def said_by(number: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the lesson of this number says when it is run."""
+    (lesson,) = (path for path in LESSONS if path.stem.startswith(number))
+    return text(run(lesson, monkeypatch))
+
+
 def has_exercises(lesson: Path) -> bool:
     return notebooks.SOLUTION in lesson.read_text("utf-8")
 
@@ -60,6 +66,20 @@ def test_the_committed_notebooks_are_the_lesson(lesson: Path) -> None:
             (c.cell_type, c.source) for c in made.cells
         ], "run: python scripts/notebooks.py"
         assert "widgets" not in written.metadata
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
+def test_committed_outputs_are_those_of_a_run_and_name_no_machine(lesson: Path) -> None:
+    for solved in (False, True) if has_exercises(lesson) else (False,):
+        written = committed(lesson, solved=solved)
+        code = [c for c in written.cells if c.cell_type == "code"]
+        assert [c.execution_count for c in code] == [*range(1, len(code) + 1)], (
+            "run: python scripts/notebooks.py"
+        )
+        said = nbformat.writes(written)
+        assert "/tmp/" not in said  # noqa: S108  # the folder it was run in
+        assert str(ROOT) not in said
+        assert not has_exercises(lesson) or ("solved ✓" in said) is solved
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
@@ -107,3 +127,99 @@ def test_the_managed_agents_lesson_runs_only_what_was_approved(
     assert "['rm -r build']" in said
     assert "('bash', 'approve', 'rule:only_listing')" in said
     assert "('bash', 'decline', 'rule:only_listing')" in said
+
+
+def test_the_fourth_lesson_asks_only_about_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("04", monkeypatch)
+    assert "paid: [('Ada', 20)]" in said
+    assert "pay: ask, because a policy function judged it." in said, "a broken rule asks"
+    assert "format_disk  deny" in said
+
+
+def test_the_fifth_lesson_catches_a_tampered_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("05", monkeypatch)
+    assert "Not run. What differs: {'added': [], 'removed': [], 'changed': ['/to', '/amount']}" in (
+        said
+    )
+    assert "[('Ada', 'approve', 'stale'), ('Mallory', 'decline', 'declined')]" in said
+    assert "sent: []" in said
+    honest, again, lookalike = re.findall(r"^hf1:\w{12}", said, re.MULTILINE)[:3]
+    assert honest == again != lookalike
+
+
+def test_the_sixth_lesson_tells_the_model_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("06", monkeypatch)
+    assert "'human_changed_arguments': {'from': {'to': 'all@example.com'" in said
+    assert "Their reason: Wait until Friday." in said
+    assert "sent by hand - mails sent by the tool: 0" in said
+
+
+def test_the_seventh_lesson_survives_two_deaths(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("07", monkeypatch)
+    assert "suspended\n -9" in said
+    assert "[('publish', {'report': 'Q3'}, 'pending')]" in said
+    assert "'I was told: published Q3'" in said
+    assert "send_mail {'to': 'ada@example.com'} outcome_unknown" in said
+
+
+def test_the_seventh_lesson_kills_its_kernel_only_when_told_to() -> None:
+    (lesson,) = (path for path in LESSONS if path.stem.startswith("07"))
+    kills = [c.source for c in committed(lesson).cells if "os._exit(1)" in c.source]
+    assert any("\n# import os; os._exit(1)" in source for source in kills)
+    assert not any(source.startswith("import os; os._exit") for source in kills)
+
+
+def test_the_eighth_lesson_brings_a_deep_question_to_the_top(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = said_by("08", monkeypatch)
+    assert "suspended delete_table ('director', 'operations', 'database')" in said
+    assert "I was told: I was told: I was told: deleted logs_2019" in said
+    assert "Their reason: Archive it first." in said
+
+
+def test_the_ninth_lesson_fills_in_data_and_never_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("09", monkeypatch)
+    assert "[('XL', 3)]" in said
+    assert "To go on I still need an answer: Which size, and how many?" in said
+    assert "still waiting: ['pending']" in said
+
+
+def test_the_tenth_lesson_lets_one_of_two_people_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("10", monkeypatch)
+    assert "['Recipes', 'Sports', 'Weather']" in said
+    assert "Too late: declined by grace" in said
+
+
+def test_the_eleventh_lesson_runs_nothing_that_nobody_approved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = said_by("11", monkeypatch)
+    assert "hitl-widgets inbox approve r_" in said
+    assert said.count("told: trained prices") == 2, "after a decision, and from the record"
+    assert "is not in decisions.json, and nobody can be asked here" in said
+
+
+def test_the_twelfth_lesson_draws_two_plots_and_finds_the_forgery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (lesson,) = (path for path in LESSONS if path.stem.startswith("12"))
+    made = run(lesson, monkeypatch)
+    outputs = [o for c in made.cells if c.cell_type == "code" for o in c.outputs]
+    assert sum("image/png" in o.get("data", {}) for o in outputs) == 2
+    assert "Refused: the audit trail is append-only" in text(made)
+    assert "was changed after it was written" in text(made)
+
+
+def test_the_thirteenth_lesson_takes_no_model_s_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("13", monkeypatch)
+    assert "It says: removed umbrellas" in said
+    assert "[('remove', {'item': 'a'}, 'pending')]" in said, "pydantic-ai's TestModel"
+    assert "suspended ['pending'] ['umbrellas']" in said
+
+
+def test_the_fourteenth_lesson_gates_two_other_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_by("14", monkeypatch)
+    assert "AgentRunResult - deleted a.csv | A human declined this call" in said
+    assert "It says: dropped tmp" in said
+    assert "{'city': 'Turin'}" in said
