@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
@@ -124,7 +125,7 @@ async def _act(desk: DeskPort, message: Decide | DecideAll | Settle, via: str) -
             await desk.settle(
                 message.request_id,
                 message.how,
-                result=message.result,
+                result=None if message.text is None else typed(message.text),
                 reviewer=default_reviewer(),
                 via=via,
             )
@@ -151,6 +152,14 @@ def _meant(message: Decide) -> tuple[Decision, Rule | None]:
             return decision_of(doc), None
 
 
+def typed(text: str) -> Any:
+    """What a person typed: JSON where it is JSON (no number is rounded), else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def decision_of(doc: DecisionDoc) -> Decision:
     """The page's decision in the desk's words."""
     match doc:
@@ -160,8 +169,8 @@ def decision_of(doc: DecisionDoc) -> Decision:
             return Decline(reason=reason, stop=stop)
         case AnswerDoc(data=data):
             return Answer(data)
-        case RespondDoc(result=result):
-            return Respond(result)
+        case RespondDoc(text=text):
+            return Respond(typed(text))
 
 
 def receipt_doc(receipt: Receipt) -> ReceiptDoc:

@@ -80,7 +80,7 @@ class RespondDoc(_Doc):
     """A result in place of running the tool."""
 
     verdict: Literal["respond"]
-    result: Any
+    text: str = Field(description="As it was typed: JSON, or text that is no JSON.")
 
 
 DecisionDoc = Annotated[
@@ -160,7 +160,7 @@ class Settle(_Doc):
     id: str
     request_id: str
     how: Literal["happened", "run_again", "give_up"]
-    result: Any = None
+    text: str | None = Field(default=None, description="The result as typed, see `RespondDoc`.")
 
 
 class Cancel(_Doc):

@@ -94,7 +94,9 @@ class Timeline:
     def _pass_time(self) -> None:
         """Count the time since the last look for whatever was going on."""
         now = self._clock()
-        statuses = {item.status for item in self.items if isinstance(item, CallItem)}
+        # A call of a sub-agent is what goes on below it.
+        calls = (i for i in self.items if isinstance(i, CallItem))
+        statuses = {i.status for i in calls if not i.tool.startswith("agent-")}
         doing = "tools" if "running" in statuses else "human" if "waiting" in statuses else "model"
         self._spent[doing] += now - self._looked
         self._looked = now

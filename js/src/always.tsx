@@ -1,4 +1,5 @@
 // "Always allow": what, and for how long; the exact rule in words, and only then a yes to it.
+import { Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Consent } from "./consent";
 import { type PreparingProps, Trouble } from "./edit";
@@ -60,32 +61,34 @@ export function Always({ view, armed, busy, consent, leave, status }: PreparingP
       <fieldset ref={first}>
         <legend>{say("always.covers")}</legend>
         {COVERS.filter((one) => one !== "fixed" || names.length > 0).map((one) => (
-          <label key={one} class="choice">
-            <input
-              type="radio"
-              name={`${group}-covers`}
-              checked={covers === one}
-              onChange={() => setCovers(one)}
-            />
-            {say(`always.covers.${one}`)}
-          </label>
+          <Fragment key={one}>
+            <label class="choice">
+              <input
+                type="radio"
+                name={`${group}-covers`}
+                checked={covers === one}
+                onChange={() => setCovers(one)}
+              />
+              {say(`always.covers.${one}`)}
+            </label>
+            {one === "fixed" && covers === one && (
+              <div class="choices">
+                {names.map((name) => (
+                  <label key={name} class="choice">
+                    <input
+                      type="checkbox"
+                      checked={fixed.includes(name)}
+                      onChange={() => toggle(name)}
+                    />
+                    <code>
+                      <Revealed text={name} />
+                    </code>
+                  </label>
+                ))}
+              </div>
+            )}
+          </Fragment>
         ))}
-        {covers === "fixed" && (
-          <div class="choices">
-            {names.map((name) => (
-              <label key={name} class="choice">
-                <input
-                  type="checkbox"
-                  checked={fixed.includes(name)}
-                  onChange={() => toggle(name)}
-                />
-                <code>
-                  <Revealed text={name} />
-                </code>
-              </label>
-            ))}
-          </div>
-        )}
       </fieldset>
       <fieldset>
         <legend>{say("always.reach")}</legend>

@@ -123,11 +123,11 @@ export function inline(node: Node): string {
   }
 }
 
-/** JSON where it is JSON, else the text itself. */
-export function jsonOrText(text: string): unknown {
+/** What typed text stands for: JSON of some kind, or null for text that is no JSON. */
+export function kindOf(text: string): Node["kind"] | null {
   try {
-    return JSON.parse(text);
+    return parse(text).kind;
   } catch {
-    return text;
+    return null;
   }
 }

@@ -1,5 +1,6 @@
 // A button with a menu of further actions, and the small dialog that some of them open.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { kindOf } from "./json";
 import { freshElementId, useUi } from "./ui";
 
 export interface Item {
@@ -100,12 +101,29 @@ export function Menu({
   );
 }
 
+/** How a typed result will be understood: `42` is a number, `"42"` and `forty-two` are text. */
+export function Understood({ text }: { text: string }) {
+  const { say } = useUi();
+  const kind = text.trim() === "" ? null : (kindOf(text) ?? "text");
+  return (
+    <p class="none" role="status">
+      {kind === null
+        ? ""
+        : kind === "text"
+          ? say("respond.text")
+          : say("respond.json", { type: say(`type.${kind}`) })}
+    </p>
+  );
+}
+
 interface DialogProps {
   name: string;
   field: string;
   hint: string;
   button: preact.ComponentChild | ((text: string) => preact.ComponentChild);
   draft: { text: string };
+  /** A line about what was typed. */
+  about?: (text: string) => preact.ComponentChild;
   leave: () => void;
   status: preact.ComponentChild;
 }
@@ -137,7 +155,7 @@ export function Box({ name, leave, children }: BoxProps) {
 }
 
 /** A box with one text field; Escape and Cancel leave it, the text stays. */
-export function Dialog({ name, field, hint, button, draft, leave, status }: DialogProps) {
+export function Dialog({ name, field, hint, button, draft, about, leave, status }: DialogProps) {
   const { say } = useUi();
   const [text, setText] = useState(draft.text);
   const [id] = useState(() => freshElementId("field"));
@@ -157,6 +175,7 @@ export function Dialog({ name, field, hint, button, draft, leave, status }: Dial
           setText(draft.text);
         }}
       />
+      {about?.(text)}
       <div class="actions">
         {typeof button === "function" ? button(text) : button}
         <button type="button" class="button" onClick={leave}>

@@ -2,8 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { Consent } from "./consent";
 import type { Settle as Message, RequestView } from "./generated/messages";
-import { jsonOrText } from "./json";
-import { Dialog } from "./menu";
+import { Dialog, Understood } from "./menu";
 import type { Verdict } from "./press";
 import { useUi } from "./ui";
 import type { Key } from "./words";
@@ -14,11 +13,11 @@ export function Settle({ view }: { view: RequestView }) {
   const [sent, setSent] = useState(false);
   const [said, setSaid] = useState<string | null>(null);
   const draft = useRef({ text: "" });
-  const send = (how: Message["how"], result: unknown = null) => {
+  const send = (how: Message["how"], text: string | null = null) => {
     setSent(true);
     setSaid(say("kernel.sending"));
     port
-      .ask({ type: "settle", request_id: view.id, how, result }, () => setSaid(say("kernel.sent")))
+      .ask({ type: "settle", request_id: view.id, how, text }, () => setSaid(say("kernel.sent")))
       .then((answer) => {
         setSent(answer.type === "ack");
         setSaid(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
@@ -37,6 +36,7 @@ export function Settle({ view }: { view: RequestView }) {
         name={say("dialog.settle")}
         field={say("dialog.field.result")}
         hint=""
+        about={(text) => <Understood text={text} />}
         draft={draft.current}
         leave={() => setAsked(false)}
         status={status}
@@ -45,7 +45,7 @@ export function Settle({ view }: { view: RequestView }) {
             type="button"
             class="button strong"
             disabled={sent}
-            onClick={() => send("happened", text.trim() === "" ? null : jsonOrText(text))}
+            onClick={() => send("happened", text.trim() === "" ? null : text)}
           >
             {say("settle.happened")}
           </button>

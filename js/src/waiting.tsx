@@ -10,8 +10,8 @@ import { Fingerprint, useCompared } from "./fingerprint";
 import { Gate } from "./gate";
 import type { Compared, DecisionDoc, RequestView } from "./generated/messages";
 import { Head } from "./head";
-import { jsonOrText, parse } from "./json";
-import { Dialog, Menu } from "./menu";
+import { parse } from "./json";
+import { Dialog, Menu, Understood } from "./menu";
 import type { Life } from "./model";
 import type { Verdict } from "./press";
 import { Silence } from "./silence";
@@ -170,6 +170,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
           field={say("dialog.field.result")}
           hint={say("dialog.hint.result")}
           draft={drafts.current.respond}
+          about={(text) => <Understood text={text} />}
           leave={leave}
           status={status}
           button={(text) => (
@@ -178,7 +179,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
               class="button strong"
               aria-disabled={busy}
               disabled={text.trim() === ""}
-              onClick={() => send({ verdict: "respond", result: jsonOrText(text) })}
+              onClick={() => send({ verdict: "respond", text })}
             >
               {say("button.respond")}
             </button>

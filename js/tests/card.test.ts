@@ -131,6 +131,28 @@ describe("an approval card", () => {
     );
   });
 
+  test("responds in place of the tool, and says how it understood what was typed (F19)", async () => {
+    const { model } = show(view(approval));
+    await press("More actions");
+    await page.getByRole("menuitem", { name: "Respond instead…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Respond instead" });
+    const send = dialog.getByRole("button", { name: "Respond" });
+    await expect.element(send).toBeDisabled();
+    const box = dialog.getByRole("textbox", { name: "Result (JSON or text)" });
+    for (const [typed, words] of [
+      ["forty-two", "Will be given as text."],
+      ["9007199254740993", "Will be given as JSON: int."],
+      ['{"n": 9007199254740993}', "Will be given as JSON: object."],
+    ] as const) {
+      await box.fill(typed);
+      await expect.element(dialog.getByText(words)).toBeVisible();
+    }
+    await send.click();
+    expect(model.of("decide").map((m) => m.decision)).toEqual([
+      { verdict: "respond", text: '{"n": 9007199254740993}' },
+    ]);
+  });
+
   test("offers only what the request allows", async () => {
     show(view(approval, { allowed: ["approve", "decline"] }));
     await press("More actions");
@@ -364,7 +386,7 @@ describe("an outcome that nobody knows is settled by a person (R13)", () => {
     await dialog.getByRole("textbox").fill('{"deleted": 1}');
     await dialog.getByRole("button", { name: "It happened" }).click();
     expect(model.of("settle")).toMatchObject([
-      { request_id: unknown.id, how: "happened", result: { deleted: 1 } },
+      { request_id: unknown.id, how: "happened", text: '{"deleted": 1}' },
     ]);
   });
 

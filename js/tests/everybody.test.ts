@@ -127,7 +127,7 @@ describe("by keyboard alone", () => {
     await userEvent.keyboard("{Enter}");
     await vi.waitUntil(() => focused().tagName === "TEXTAREA");
     await userEvent.keyboard("42{Tab}{Enter}");
-    expect(model.of("settle").map((m) => [m.how, m.result])).toEqual([["happened", 42]]);
+    expect(model.of("settle").map((m) => [m.how, m.text])).toEqual([["happened", "42"]]);
   });
 });
 

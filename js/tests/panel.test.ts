@@ -173,3 +173,72 @@ describe("calls of one turn (R9)", () => {
     expect(page.getByRole("group", { name: /^Approvals/ }).elements()).toHaveLength(0);
   });
 });
+
+describe("sub-agents", () => {
+  const of = (id: string, agent_path: string[], tool = "find") =>
+    call(id, "done", { tool, agent_path });
+
+  test("stand inside, under their names, however deep", async () => {
+    show(
+      run({
+        items: [
+          of("a", ["boss"], "agent-librarian"),
+          of("b", ["boss", "librarian"]),
+          of("c", ["boss", "librarian", "clerk"]),
+          of("d", ["boss", "librarian"]),
+          of("e", ["boss"]),
+        ],
+      }),
+      [],
+    );
+    const inner = page.getByRole("list", { name: "Agent: librarian" });
+    await expect.element(inner).toBeVisible();
+    expect(inner.element().querySelectorAll("code")).toHaveLength(3);
+    const innermost = inner.getByRole("list", { name: "Agent: clerk" });
+    expect(innermost.element().querySelectorAll("code")).toHaveLength(1);
+    const outer = page.getByRole("list", { name: "Steps of the run" });
+    expect(outer.element().querySelectorAll(":scope > li")).toHaveLength(3);
+  });
+});
+
+test("a call that a standing grant let through says so (R20)", async () => {
+  const words = "find of boss with any arguments at all, in this run only";
+  show(run({ items: [call("a", "done", { granted: words })] }), []);
+  await expect.element(page.getByText(`allowed by a standing permission: ${words}`)).toBeVisible();
+});
+
+test("at the end a chart says where the time went, in words too", async () => {
+  const times = { model: 4.4, tools: 0, human: 8.2 };
+  show(run({ state: "completed", times, cancellable: false }), []);
+  const chart = page.getByRole("figure", { name: "Where the time went" });
+  await expect.element(chart).toHaveTextContent("model 4.4 speople 8.2 s");
+  expect(chart.element().querySelectorAll(".bar span")).toHaveLength(2);
+});
+
+test("siblings with tables are told apart by what the tables are", async () => {
+  const frame = (rows: number, sha256: string) =>
+    JSON.stringify({
+      frame: {
+        $described: "table",
+        type: "pandas.DataFrame",
+        shape: [rows, 1],
+        columns: { a: "int64" },
+        rows: [[1]],
+        sha256,
+      },
+      to: "archive",
+    });
+  const two = [
+    request("c1", { described: true, secrets: {}, args: frame(10, "ab".repeat(32)) }),
+    request("c2", { described: true, secrets: {}, args: frame(20, "cd".repeat(32)) }),
+  ];
+  show(run(), two);
+  const table = page.getByRole("region", { name: "delete_record" }).getByRole("table");
+  await expect
+    .element(table)
+    .toHaveTextContent("pandas.DataFrame, 10 rows × 1 columns, sha256 abababababab");
+  await expect
+    .element(table)
+    .toHaveTextContent("pandas.DataFrame, 20 rows × 1 columns, sha256 cdcdcdcdcdcd");
+  await expect.element(page.getByText('The same in all: to "archive"')).toBeVisible();
+});

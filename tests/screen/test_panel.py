@@ -13,6 +13,7 @@ from hitl_widgets.screen import hub
 from hitl_widgets.screen.inbox import Inbox
 from hitl_widgets.screen.panel import RunPanel
 from hitl_widgets.screen.surface import WidgetSurface
+from hitl_widgets.screen.timeline import Timeline
 from scripts.message_examples import ASK, DELETE, decided, request
 
 from .fakes import FakeDesk, say, sent, updates
@@ -241,3 +242,23 @@ class TestTheInbox:
             },
         )
         assert desk.decisions[0][3] == "inbox"
+
+
+class TestWhereTheTimeGoes:
+    def test_each_second_is_counted_once_and_a_sub_agent_is_what_it_does(self) -> None:
+        now = [0.0]
+        timeline = Timeline(lambda: now[0])
+
+        def happens(after: float, kind: Any, **payload: Any) -> None:
+            now[0] += after
+            timeline.add(chunk(kind, "run_1", ("boss",), **payload))
+
+        delegated = {"tool_call_id": "c1", "tool_name": "agent-clerk", "args": {}}
+        asked = {"tool_call_id": "c2", "tool_name": "drop", "args": {}}
+        happens(2, "tool-call", evaluated_permission="allow", **delegated)  # model 2
+        happens(1, "tool-call", evaluated_permission="ask", **asked)  # model 1
+        happens(5, "tool-progress", tool_call_id="c2", fraction=0.1, message=None)  # human 5
+        happens(3, "tool-result", tool_call_id="c2", result=None)  # tools 3
+        happens(1, "tool-result", tool_call_id="c1", result=None)  # model 1
+        spent = timeline.times()
+        assert (spent.model, spent.tools, spent.human) == (4.0, 3.0, 5.0)

@@ -256,7 +256,8 @@ export interface RequestView {
 /** A result in place of running the tool. */
 export interface RespondDoc {
   verdict: "respond";
-  result: unknown;
+  /** As it was typed: JSON, or text that is no JSON. */
+  text: string;
 }
 
 /** What a panel shows of one run beside its requests. They travel on their own: streamed text must not send their arguments again and again. */
@@ -279,7 +280,8 @@ export interface Settle {
   id: string;
   request_id: string;
   how: "happened" | "run_again" | "give_up";
-  result?: unknown;
+  /** The result as typed, see `RespondDoc`. */
+  text?: string | null;
 }
 
 /** One of several requests that are decided together. */
