@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Generator
+import shlex
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
@@ -159,3 +160,18 @@ def identity(decide: Decide, request: Request) -> tuple[Reviewer, str]:
         return own(request)
     name = getattr(decide, "__qualname__", type(decide).__name__)
     return Reviewer(f"rule:{name}", "rule"), getattr(decide, "via", "rule")
+
+
+def how_to_decide(requests: Sequence[Request], location: str) -> str:
+    """The commands that decide what waits, as a person can paste them (R5)."""
+    if location == ":memory:":
+        return "Decide in this process: await hitl.decide(request, …), or hitl.inbox()."
+    lines = ["Decide from a shell:"]
+    for request in requests[:3]:
+        verb = "approve" if request.kind == "approval" else "answer"
+        data = "" if request.kind == "approval" else " --data JSON"
+        lines.append(
+            f"  hitl-widgets inbox {verb} {request.id}{data} --store {shlex.quote(location)}"
+        )
+    lines.append(f"(or decline {requests[0].id} --reason TEXT), or in a notebook: hitl.inbox()")
+    return "\n".join(lines)

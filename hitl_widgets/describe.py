@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, cast
@@ -70,12 +71,41 @@ def describe_arguments(
     told = Description(secrets=list(declared))
     for name, value in arguments.items():
         describer = (describers or {}).get(name)
-        if describer is not None:
-            told.args[name] = to_jsonable_python(describer(value))
-            told.portable = False
-        else:
-            told.args[name] = _describe(value, f"/{_escape(name)}", told, f"{where}({name}=…)")
+        try:
+            if describer is not None:
+                told.args[name] = to_jsonable_python(describer(value))
+                told.portable = False
+            else:
+                told.args[name] = _describe(value, f"/{_escape(name)}", told, f"{where}({name}=…)")
+        except RecursionError as e:
+            raise NotDescribable(f"{where}({name}=…) holds itself: it has no exact form.") from e
     return told
+
+
+def describe_owner(owner: Any) -> Any:
+    """What a gated method belongs to: two objects that differ must not look the same.
+
+    A class by its name; an object by its fields, else by a ``repr`` of its own.
+
+    Raises
+    ------
+    NotDescribable
+        It has neither: two of its kind could not be told apart.
+    """
+    if isinstance(owner, type):
+        return {KIND: "value", "type": "class", "value": f"{owner.__module__}.{owner.__qualname__}"}
+    kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
+    try:
+        fields = dict(vars(owner))
+        plain = describe_arguments(fields, where=type(owner).__name__).args
+    except (TypeError, NotDescribable) as e:
+        if type(owner).__repr__ is object.__repr__:
+            raise NotDescribable(
+                f"A method of {kind} is gated, and nothing tells one such object from another: "
+                'give it a __repr__, or say @hitl.require_approval(describe={"self": function}).'
+            ) from e
+        plain = repr(owner)
+    return {KIND: "value", "type": kind, "value": plain}
 
 
 def _escape(name: str) -> str:
@@ -124,20 +154,35 @@ def _key(key: Any, where: str) -> str:
 def _object(value: Any, told: Description, where: str) -> Any:
     library = type(value).__module__.partition(".")[0]
     name = type(value).__name__
+    if isinstance(value, Iterator | io.IOBase):
+        raise NotDescribable(
+            f"{where} is a {name}, which is used up by looking at it. Pass a list, a path, or the "
+            "content itself."
+        )
     if library in ("pandas", "polars") and name in ("DataFrame", "Series", "LazyFrame"):
         told.portable = False
         return _pandas(value) if library == "pandas" else _polars(value)
     if library == "numpy" and name == "ndarray":
         told.portable = False
         return _array(value)
+    if library == "numpy" and hasattr(value, "item"):
+        value = value.item()
     try:
-        return to_jsonable_python(value)
-    except PydanticSerializationError as e:
+        plain: Any = to_jsonable_python(value)
+        if isinstance(value, set | frozenset):
+            plain = sorted(plain, key=_as_text)
+        # Named, so that a date and its text, or bytes and theirs, are two different calls.
+        return {KIND: "value", "type": f"{type(value).__module__}.{name}", "value": plain}
+    except (PydanticSerializationError, RecursionError) as e:
         raise NotDescribable(
             f"{where} is a {type(value).__module__}.{name}, which has no exact form that could "
             "be shown and compared. Pass plain values, or say how to describe it: "
             "@hitl.require_approval(describe={name: function})."
         ) from e
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _file(path: Path, told: Description) -> Any:

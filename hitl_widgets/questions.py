@@ -7,15 +7,16 @@ import concurrent.futures
 import contextvars
 import functools
 import inspect
+import queue
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, get_args, overload
 
 from pydantic_core import to_jsonable_python
 
 from . import deciders, surface
-from .describe import Description, describe_arguments
+from .describe import Description, describe_arguments, describe_owner
 from .errors import AgentDefinitionError, Declined, NoReviewer
 from .request import Effect, OnExpire
 from .schema import shape_of
@@ -180,26 +181,32 @@ def _gate(
     key: str | Callable[..., str] | None = None,
     **options: Any,
 ) -> Any:
-    if not callable(function):
-        raise AgentDefinitionError(f"require_approval({function!r}): give a function.")
+    if not inspect.isroutine(function):
+        raise AgentDefinitionError(
+            f"require_approval({function!r}): give a function; wrap a partial or a callable "
+            "object in one."
+        )
+    _check_gate(function.__name__, effect=effect, secret=secret, key=key, **options)
     signature = inspect.signature(function)
     name = function.__name__
     asynchronous = inspect.iscoroutinefunction(function)
-    method = next(iter(signature.parameters), "") in ("self", "cls") and "." in getattr(
-        function, "__qualname__", ""
-    )
+    first = next(iter(signature.parameters), "")
+    method = first in ("self", "cls") and "." in function.__qualname__
+    describers = {**({first: describe_owner} if method else {}), **(describe or {})}
     reviewers = options.pop("reviewers", None)
 
-    def question(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Question:
+    def question(
+        args: tuple[Any, ...], kwargs: dict[str, Any], here: _Elsewhere | None
+    ) -> Question:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         seen = dict(bound.arguments)
-        if method:
-            seen.pop(next(iter(signature.parameters)))
 
         async def perform() -> Any:
             if asynchronous:
                 return await function(*args, **kwargs)
+            if here is not None:
+                return await here(functools.partial(function, *args, **kwargs))
             return await asyncio.to_thread(function, *args, **kwargs)
 
         return Question(
@@ -207,7 +214,7 @@ def _gate(
             scope=f"{function.__module__}.{function.__qualname__}",
             kind="approval",
             describe=lambda: describe_arguments(
-                seen, where=name, declared=secret, describers=describe
+                seen, where=name, declared=secret, describers=describers
             ),
             perform=perform,
             message=message,
@@ -220,17 +227,48 @@ def _gate(
 
     @functools.wraps(function)
     async def gated(*args: Any, **kwargs: Any) -> Any:
-        return await Asking(question(args, kwargs)).answer()
+        return await Asking(question(args, kwargs, None)).answer()
 
     if asynchronous:
         return gated
 
     @functools.wraps(function)
     def blocking(*args: Any, **kwargs: Any) -> Any:
-        return run_sync(gated(*args, **kwargs))
+        # The body belongs on the caller's thread: connections and windows are bound to it.
+        here = _Elsewhere()
+        return _block(Asking(question(args, kwargs, here)).answer(), here)
 
     cast("Any", blocking).aio = gated
     return blocking
+
+
+def _check_gate(
+    name: str,
+    *,
+    effect: Any,
+    secret: Any,
+    key: Any,
+    expires: Any = None,
+    on_expire: Any = "decline",
+    reviewers: Any = None,
+    quorum: Any = 1,
+    store: Any = None,
+) -> None:
+    """Refuse at the definition what would only fail, or ask wrongly, at a call."""
+    del store  # opened, and judged, when a call asks
+    pointers = not isinstance(secret, str) and all(str(s).startswith("/") for s in secret)
+    number = isinstance(expires, int | float) and not isinstance(expires, bool) and expires > 0
+    for right, fault in (
+        (effect in (None, *get_args(Effect)), f"effect={effect!r}; give one of {get_args(Effect)}"),
+        (pointers, f'secret={secret!r}; give JSON Pointers, as in secret=("/password",)'),
+        (key is None or callable(key) or (isinstance(key, str) and key), f"key={key!r}; give text"),
+        (expires is None or number, f"expires={expires!r}; give seconds above 0"),
+        (on_expire in get_args(OnExpire), f"on_expire={on_expire!r}; {get_args(OnExpire)}"),
+        (not isinstance(reviewers, str), f"reviewers={reviewers!r}; give a list of names"),
+        (isinstance(quorum, int) and quorum >= 1, f"quorum={quorum!r}; give 1 or more"),
+    ):
+        if not right:
+            raise AgentDefinitionError(f"require_approval on {name}: {fault}.")
 
 
 # -- from synchronous code -----------------------------------------------------------------------
@@ -249,7 +287,38 @@ def run_sync(work: Coroutine[Any, Any, R] | Callable[..., Coroutine[Any, Any, R]
         This thread's loop runs and nothing could reach a person while it is blocked: says what
         to await instead.
     """
-    coroutine = work(*args) if callable(work) else work
+    return _block(work(*args) if callable(work) else work, _Elsewhere())
+
+
+class _Elsewhere:
+    """Runs a function on the thread that blocks for the coroutine which asks for it."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] | None = None
+
+    async def __call__(self, function: Callable[[], R]) -> R:
+        if self._jobs is None:  # the coroutine runs on that very thread
+            return function()
+        done: concurrent.futures.Future[R] = concurrent.futures.Future()
+
+        def job() -> None:
+            try:
+                done.set_result(function())
+            except BaseException as e:  # noqa: BLE001  # raised where it was asked for
+                done.set_exception(e)
+
+        self._jobs.put(job)
+        return await asyncio.wrap_future(done)
+
+    def serve(self, over: concurrent.futures.Future[Any]) -> None:
+        """Run what is asked for until `over` is done."""
+        jobs = self._jobs = queue.SimpleQueue()
+        over.add_done_callback(lambda _: jobs.put(None))
+        while (job := jobs.get()) is not None:
+            job()
+
+
+def _block(coroutine: Coroutine[Any, Any, R], here: _Elsewhere) -> R:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -263,10 +332,10 @@ def run_sync(work: Coroutine[Any, Any, R] | Callable[..., Coroutine[Any, Any, R]
             "the asynchronous form instead: await fn.aio(…), await hitl.ask(…)."
         )
     with blocking or nullcontext():
-        return _on_a_thread(coroutine)
+        return _on_a_thread(coroutine, here)
 
 
-def _on_a_thread(coroutine: Coroutine[Any, Any, R]) -> R:
+def _on_a_thread(coroutine: Coroutine[Any, Any, R], here: _Elsewhere) -> R:
     """Run a coroutine on another thread while this one blocks, in this one's context.
 
     Interrupt ends both: what the coroutine asks is taken back before it is raised here (R16).
@@ -289,6 +358,7 @@ def _on_a_thread(coroutine: Coroutine[Any, Any, R]) -> R:
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(work,), name="hitl-run-sync").start()
     try:
+        here.serve(done)
         return done.result()
     except KeyboardInterrupt:
         if not done.done():

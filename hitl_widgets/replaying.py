@@ -57,9 +57,9 @@ def record(path: str | os.PathLike[str], *, store: Any = None) -> int:
     given = deciders.settings().store if store is None else store
     desk = desk_of(open_store(given))
 
-    def write(_changed: Request | None = None) -> int:
+    def write() -> int:
         rows = [r for r in desk.store.requests(states=_DECIDED, limit=100_000) if _replayable(r)]
-        decided = sorted(rows, key=lambda r: (r.decided_at or r.created_at))
+        decided = sorted(rows, key=lambda r: r.decided_at or r.created_at)
         content = {"format": FORMAT, "decisions": [_entry(r) for r in decided]}
         partial = file.with_name(f".{file.name}.{os.getpid()}")
         partial.write_text(json.dumps(content, indent=1, ensure_ascii=True) + "\n", "utf-8")
@@ -67,7 +67,11 @@ def record(path: str | os.PathLike[str], *, store: Any = None) -> int:
         return len(decided)
 
     count = write()
-    desk.subscribe(write)
+
+    def again(_changed: Request) -> None:
+        write()
+
+    desk.subscribe(again)
     return count
 
 
@@ -165,9 +169,9 @@ class Replay:
         shown = surface.current()
         if shown is not None and shown.can_ask(background=True):
             return None
-        where = request.store.location if request.store is not None else "PATH"
+        location = request.store.location if request.store is not None else "PATH"
         raise RunSuspended(
             f"{request.tool_name} ({request.id}) is not in {self._name}, and nobody can be asked "
-            f"here. Decide with: hitl-widgets inbox approve {request.id} --store {where}",
+            f"here.\n{deciders.how_to_decide([request], location)}",
             [request],
         )

@@ -212,9 +212,10 @@ class Asking:
             return stored, request
         if stored.key_digest != run.key_digest:
             raise AgentDefinitionError(
-                f"key={question.key!r} already names an unfinished question of {question.name} "
-                "with other arguments, message or schema. Decide that one (hitl.inbox()), or use "
-                "another key."
+                f"key={question.key!r} already names the unfinished question {stored.id} of "
+                f"{question.name}, and this one has other arguments, another message or schema "
+                f"({question.message or mask(told.args, told.secrets)!r}). Decide that one "
+                "(hitl.inbox()), or use another key."
             )
         return stored, None
 
@@ -243,8 +244,13 @@ class Asking:
     async def _wait_in_view(self, run: Run, request: Request) -> Any:
         shown = self.shown
         asking = shown is not None and shown.can_ask()
+        headless = deciders.settings().headless
+        if self.reviewer is None and not asking and headless == "decline":
+            self.reviewer = deciders.decline_all
         if self.reviewer is None and not asking:
-            return await self._nobody_here(run, request)
+            now = await self.desk.read(self.store.request, request.id)
+            if now.state == "pending":
+                return await self._nobody_here(run, request, headless)
         stop = self.desk.watch()
         loop = asyncio.get_running_loop()
         self.desk.drivers[run.id] = lambda: _on(loop, self._wake)
@@ -332,8 +338,9 @@ class Asking:
                 )
             case "done" | "failed":
                 calls = await self.desk.read(self.store.calls, run.id)
-                result = calls[-1].result or {}
-                await self._end(run, request, "completed", {"value": result.get("value")}, screen)
+                value = (calls[-1].result or {}).get("value")
+                state = "completed" if request.state == "done" else "failed"
+                await self._end(run, request, state, {"value": value}, screen)
             case _:
                 await self._end(run, request, "cancelled", {"state": request.state}, screen)
         return None
@@ -379,7 +386,8 @@ class Asking:
         except BaseException as e:
             failed = {"type": "error", "value": f"{type(e).__name__}: {e}"}
             await self.desk.write(self.store.finish, request.tool_call_id, token, "failed", failed)
-            await self._end(run, request, "failed", {"error": failed["value"]}, screen)
+            await self._end(run, request, "failed", {"value": failed["value"]}, screen)
+            await self.desk.write(self.store.deliver, run.id)
             raise
         plain = to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
         result = {"type": "result", "value": plain}
@@ -408,7 +416,7 @@ class Asking:
         self, run: Run, request: Request, state: Any, more: Mapping[str, Any], screen: Any
     ) -> None:
         now = await self.desk.read(self.store.request, request.id)
-        outcome: dict[str, Any] = {"request_state": request.state, "text": "", **more}
+        outcome: dict[str, Any] = {"request_state": now.state, "text": "", **more}
         await self.desk.write(self.store.end_run, run.id, self.token, state, outcome)
         self._last = now
         if screen is not None:
@@ -434,6 +442,11 @@ class Asking:
                 raise Declined(outcome.get("reason"), _receipt(self._last))
             case "expired":
                 raise Expired(f"{self.question.name} was not decided in time: nothing ran.")
+            case "failed":
+                raise OutcomeUnknown(
+                    f"{self.question.name} was approved and failed: {outcome.get('value')} "
+                    "Nothing of it is returned; run it again to ask anew."
+                )
             case "withdrawn" | "blocked" | "refused":
                 raise Withdrawn(f"{self.question.name} was withdrawn: nothing ran.")
             case _:
@@ -443,14 +456,13 @@ class Asking:
 
     # -- nobody there
 
-    async def _nobody_here(self, run: Run, request: Request) -> Any:
-        if self.question.key is not None:
+    async def _nobody_here(self, run: Run, request: Request, headless: str) -> Any:
+        if self.question.key is not None and headless != "error":
             await self.desk.write(self.store.release, run.id, self.token, "suspended")
-            where = self.store.location
             raise RunSuspended(
                 f"{self.question.name} waits for a human ({request.id}), and nobody can be asked "
-                f"here. Decide with: hitl-widgets inbox approve {request.id} --store {where}, or "
-                "in a notebook with hitl.inbox(); then run this again with the same key.",
+                f"here.\n{deciders.how_to_decide([request], self.store.location)}\n"
+                "Then run this again with the same key.",
                 [request],
             )
         await self._withdraw(run, "nobody can be asked here")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import deciders
 from ..request import Call, Request
 
 _DECLINED = "The human declined this call of {0}.{1} Do not call {0} again with the same arguments."
@@ -62,11 +63,7 @@ def how_to_decide(agent_id: str, location: str, run_id: str, requests: Sequence[
     unknown = [r for r in requests if r.state == "outcome_unknown"]
     lines = [f"Run {run_id} of agent {agent_id!r} waits, and nobody can be asked here."]
     if pending:
-        lines += [f"Pending: {names(pending)}. Decide from a shell:"]
-        for r in pending[:3]:
-            verb = "approve" if r.kind == "approval" else "decline"
-            lines.append(f"  hitl-widgets inbox {verb} {r.id} --store {location}")
-        lines.append(f"(or decline {pending[0].id} --reason TEXT), or in a notebook: hitl.inbox()")
+        lines += [f"Pending: {names(pending)}.", deciders.how_to_decide(pending, location)]
     if unknown:
         lines.append(
             f"Nobody knows how these calls ended: {names(unknown)}. Say so with "

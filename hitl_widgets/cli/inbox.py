@@ -145,27 +145,32 @@ def _respond(args: argparse.Namespace) -> int:
 def _decide(args: argparse.Namespace, decision: Decision) -> int:
     desk = desk_of(verbs.store_of(args.store))
 
-    async def decide() -> tuple[Request, bool]:
+    async def decide() -> tuple[Request, bool, bool]:
         await desk.decide(args.id, decision, fingerprint=args.fingerprint, via="terminal")
         request = await desk.read(desk.store.request, args.id)
-        return request, await _driven(desk, request)
+        return request, *await _driven(desk, request)
 
-    request, driven = asyncio.run(decide())
+    request, driven, verb = asyncio.run(decide())
     if args.json:
         print(json.dumps(_as_json(request), indent=2))
         return OK
     print(f"{summary(request)}: {outcome(request)}")
-    _say_how_to_go_on(request, driven=driven)
+    _say_how_to_go_on(request, driven=driven, verb=verb)
     return OK
 
 
-async def _driven(desk: Desk, request: Request) -> bool:
+async def _driven(desk: Desk, request: Request) -> tuple[bool, bool]:
+    """Whether somebody alive drives the run, and whether it is one question without an agent."""
     run = await desk.read(desk.store.run, request.run_id)
-    return await desk.read(desk.store.driver_alive, run)
+    return await desk.read(desk.store.driver_alive, run), run.kind == "verb"
 
 
-def _say_how_to_go_on(request: Request, *, driven: bool) -> None:
-    if not driven:
+def _say_how_to_go_on(request: Request, *, driven: bool, verb: bool) -> None:
+    if driven:
+        return
+    if verb:
+        print("Nobody waits for it now: run the code that asked again, with the same key.")
+    else:
         print(
             f"No process drives the run now. Where agent {request.agent_id!r} is defined, "
             f"go on with: await agent.attach({request.run_id!r})"
@@ -190,7 +195,8 @@ async def _decide_all(store: Any, device: Device) -> int:
         if request.state == "pending":
             receipt = await put(request, desk, device)
             if receipt is not None and receipt.state != "pending":
-                _say_how_to_go_on(request, driven=await _driven(desk, request))
+                driven, verb = await _driven(desk, request)
+                _say_how_to_go_on(request, driven=driven, verb=verb)
         else:
             await _settled(request, desk, device)
 

@@ -383,12 +383,10 @@ class External:
 
     async def _nobody_here(self, waiting: Sequence[Request]) -> None:
         if self.resumable and deciders.settings().headless != "error":
-            first = waiting[0]
-            where = self.store.location
+            how = deciders.how_to_decide(waiting, self.store.location)
             raise RunSuspended(
-                f"{self.title} waits for a human: {names_of(waiting)}. Nobody can be asked here. "
-                f"Decide with: hitl-widgets inbox approve {first.id} --store {where}, or in a "
-                "notebook with hitl.inbox(); then run this again.",
+                f"{self.title} waits for a human: {names_of(waiting)}. Nobody can be asked here.\n"
+                f"{how}\nThen run this again.",
                 waiting,
             )
         how = "" if self.resumable else "Give key=… (or a thread and a durable checkpointer), "

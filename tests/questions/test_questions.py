@@ -9,7 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -164,6 +167,17 @@ class TestConfirm:
                 await hitl.decide(request, hitl.Approve())
 
 
+begun = asyncio.Event()
+
+
+@hitl.require_approval(key=lambda name: f"do-{name}")
+async def keyed(name: str) -> str:
+    if name == "slow":
+        begun.set()
+        await asyncio.Event().wait()
+    return f"did {name}"
+
+
 class TestKey:
     """R22."""
 
@@ -186,6 +200,52 @@ class TestKey:
             await hitl.confirm("Go?", key="go")
         with pytest.raises(hitl.AgentDefinitionError, match="'go' already names"):
             await hitl.confirm("Stop?", key="go")
+
+    async def test_decided_from_elsewhere_it_goes_on_with_nobody_here(self) -> None:
+        with pytest.raises(hitl.RunSuspended):
+            await keyed("a")
+        (request,) = await hitl.pending()
+        await hitl.decide(request, hitl.Approve())
+        assert await keyed("a") == "did a"
+        with pytest.raises(hitl.RunSuspended):
+            await keyed("b")
+        (request,) = await hitl.pending()
+        await hitl.decide(request, hitl.Decline("no"))
+        with pytest.raises(hitl.Declined, match="no"):
+            await keyed("b")
+
+    async def test_what_a_human_gave_up_is_no_result(self) -> None:
+        """R13."""
+        with passing():
+            doing = asyncio.create_task(keyed("slow"))
+            request = await first_pending()
+            await hitl.decide(request, hitl.Approve())
+            await begun.wait()
+            doing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await doing
+        (unknown,) = await hitl.pending()
+        assert unknown.state == "outcome_unknown"
+        with pytest.raises(hitl.OutcomeUnknown):
+            await keyed("slow")
+        await hitl.settle(unknown, "give_up")
+        with pytest.raises(hitl.OutcomeUnknown, match="failed"):
+            await keyed("slow")
+
+    @pytest.mark.parametrize(
+        ("setting", "error"), [("decline", hitl.Declined), ("error", hitl.NoReviewer)]
+    )
+    async def test_the_declared_headless_behaviour_applies(
+        self, setting: Any, error: type[Exception]
+    ) -> None:
+        """R5."""
+        hitl.configure(headless=setting)
+        try:
+            with pytest.raises(error):
+                await keyed("a")
+        finally:
+            hitl.configure(headless="suspend")
+        assert await hitl.pending() == []
 
     async def test_an_interrupted_one_stays_pending(self) -> None:
         with passing():
@@ -268,18 +328,110 @@ class TestGatedFunctions:
         with pytest.raises(hitl.NoReviewer, match=r"await fn\.aio"):
             shrink()
 
-    async def test_methods_hide_self(self) -> None:
-        class Table:
+    async def test_methods_say_on_which_object(self) -> None:
+        """F2: an approval for one account is none for another."""
+
+        class Account:
+            def __init__(self, owner: str) -> None:
+                self.owner = owner
+
             @hitl.require_approval
-            async def drop(self, name: str) -> str:
-                return f"{self.prefix}{name}"
+            async def close(self, why: str) -> str:
+                return f"{self.owner}: {why}"
 
-            prefix = "t_"
-
-        seen = scripted(hitl.Approve())
+        seen = scripted(hitl.Approve(), hitl.Approve())
         with hitl.reviewer(seen):
-            assert await Table().drop("x") == "t_x"
-        assert seen.seen[0].args == {"name": "x"}
+            assert await Account("ada").close("x") == "ada: x"
+            assert await Account("bob").close("x") == "bob: x"
+        first, second = seen.seen
+        assert first.args["self"]["value"] == {"owner": "ada"}
+        assert first.fingerprint != second.fingerprint
+
+    async def test_a_method_of_an_object_that_nothing_tells_apart_has_to_be_described(self) -> None:
+        class Opaque:
+            def __init__(self) -> None:
+                self.lock = object()
+
+            @hitl.require_approval
+            async def go(self) -> int:
+                return 1
+
+        with pytest.raises(hitl.NotDescribable, match="__repr__"):
+            await Opaque().go()
+
+    def test_a_sync_body_runs_on_the_callers_thread(self) -> None:
+        @hitl.require_approval
+        def where() -> int:
+            return threading.get_ident()
+
+        with hitl.reviewer(hitl.testing.AutoApprove()):
+            assert where() == threading.get_ident()
+
+    async def test_a_sync_body_runs_on_the_callers_thread_under_a_running_loop(self) -> None:
+        @hitl.require_approval
+        def where() -> int:
+            return threading.get_ident()
+
+        with hitl.reviewer(hitl.testing.AutoApprove()):
+            assert where() == threading.get_ident()
+
+    async def test_edited_arguments_are_refused_at_once(self) -> None:
+        with passing():
+            dropping = asyncio.create_task(drop_table("orders"))
+            request = await first_pending()
+            with pytest.raises(hitl.NotAsked, match="cannot be edited"):
+                await hitl.decide(request, hitl.Approve(args={"name": "x", "token": "y"}))
+            await hitl.decide(request, hitl.Approve())
+            assert await dropping == "dropped orders"
+
+    @pytest.mark.parametrize("thing", ["iterator", "file", "generator"])
+    async def test_what_is_used_up_by_looking_at_it_is_refused(
+        self, thing: str, tmp_path: Path
+    ) -> None:
+        """F19: what is shown is what runs."""
+
+        @hitl.require_approval
+        async def use(thing: Any) -> None: ...
+
+        (tmp_path / "x").write_text("content")
+        with (
+            (tmp_path / "x").open() as file,
+            pytest.raises(hitl.NotDescribable, match="used up"),
+        ):
+            await use({"iterator": iter([1]), "file": file, "generator": (i for i in [1])}[thing])
+
+    async def test_values_of_other_types_are_other_calls(self) -> None:
+        @hitl.require_approval
+        async def use(x: Any) -> None: ...
+
+        seen = scripted(lambda _: hitl.Approve())
+        values = [b"1", "1", Decimal(1), 1, {1}, date(2026, 1, 1), "2026-01-01"]
+        with hitl.reviewer(seen):
+            for value in values:
+                await use(value)
+        assert len({r.fingerprint for r in seen.seen}) == len(values)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"effect": "boom"},
+            {"quorum": 0},
+            {"secret": "/x"},
+            {"secret": ("x",)},
+            {"reviewers": "bob"},
+            {"on_expire": "approve"},
+            {"expires": "1"},
+            {"key": 5},
+        ],
+        ids=str,
+    )
+    def test_impossible_options_are_refused_where_they_are_given(self, options: Any) -> None:
+        async def f() -> None: ...
+
+        with pytest.raises(hitl.AgentDefinitionError, match="require_approval on f"):
+            hitl.require_approval(**options)(f)
+        with pytest.raises(TypeError, match="efect"):
+            hitl.require_approval(efect="write")(f)  # type: ignore[call-overload]
 
     async def test_inside_another_frameworks_tool(self) -> None:
         """The real pydantic-ai agent calls it as its own tool; the schema is the function's."""
