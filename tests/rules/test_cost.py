@@ -11,6 +11,7 @@ import pytest
 
 import hitl_widgets as hitl
 from hitl_widgets.store import connection
+from hitl_widgets.store.base import Vote
 from hitl_widgets.store.sqlite import SqliteStore
 
 from .making import Witness, agent_on, store_at, tell_back
@@ -68,16 +69,22 @@ async def test_a_free_call_costs_none(tmp_path: Path, commits: list[int]) -> Non
 
 async def test_a_decision_made_while_the_driver_leaves_is_acted_on(tmp_path: Path) -> None:
     """R21: the lease went with the question, and whoever decides at once is not forgotten."""
-    saw = Witness()
+    saw, store = Witness(), store_at(tmp_path)
+    agent = agent_on(store, GO, [saw.deleting()])
+    look, decided = agent.desk.look, list[str]()
 
-    async def at_once(request: hitl.Request) -> None:
-        await hitl.decide(request, hitl.Approve())
+    def decide_first() -> None:
+        """Another thread's decision, after the driver's last step and before its last look."""
+        if not decided:
+            (request,) = store.requests(states=["pending"])
+            vote = Vote(request.id, "approved", {"verdict": "approve"}, "ada", "os", "test")
+            agent.desk.write_now(store.decide, [vote])
+            decided.append(request.id)
+        look()
 
-    agent = agent_on(store_at(tmp_path), GO, [saw.deleting()], hooks=hitl.Hooks(on_request=at_once))
+    agent.desk.look = decide_first  # type: ignore[method-assign]
     run = await agent.generate("go")
-    async with asyncio.timeout(20):
-        result = await agent.attach(run.run_id)
-    assert (result.finish_reason, saw.did) == ("stop", ["abc"])
+    assert (run.finish_reason, saw.did) == ("stop", ["abc"])
 
 
 class SlowStore(SqliteStore):
