@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 __all__ = ["display", "output_here"]
@@ -12,11 +12,15 @@ __all__ = ["display", "output_here"]
 # Known at run time only: the package is typed without marimo.
 _marimo: Any = importlib.import_module("marimo")
 _context: Any = importlib.import_module("marimo._runtime.context")
+_types: Any = importlib.import_module("marimo._runtime.context.types")
 
 
 def output_here() -> Callable[[], AbstractContextManager[Any]]:
     """Remember the cell that runs now, for output that comes later."""
-    execution = _context.get_context().execution_context
+    try:
+        execution = _context.get_context().execution_context
+    except _types.ContextNotInitializedError:  # a thread that marimo does not know
+        return nullcontext
 
     @contextmanager
     def inside() -> Generator[None]:

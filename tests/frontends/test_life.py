@@ -13,9 +13,11 @@ from playwright.sync_api import expect
 
 from tests.browser.notebook import KERNEL_LIMIT, Notebook
 from tests.browser.session import LabSession, lab_session
+from tests.browser.wire import Wire
 
 from .card import approve, card, decided
 from .conftest import slug
+from .jupyter_books import new_page
 from .test_core import AFTER, DEFINE, TWICE
 
 if TYPE_CHECKING:
@@ -195,9 +197,11 @@ def test_a_card_that_comes_late_decides_what_the_input_box_asks_too(
     lab_server: LabServer, chromium: Browser, request: pytest.FixtureRequest
 ) -> None:
     """Ten seconds without a hello: the box is offered. A page that comes later has its card."""
-    lab = lab_session(lab_server, chromium)
-    code = "**/labextensions/anywidget/static/*.js*"
-    lab.page.route(code, lambda route: route.abort())
+    page = new_page(chromium)
+    code = "**/extensions/anywidget/**"
+    page.route(code, lambda route: route.abort())
+    lab = LabSession(lab_server, page, Wire(page))
+    lab.start()
     try:
         book = lab.open(slug(request), [DEFINE, RUN])
         book.run_all()
@@ -205,9 +209,9 @@ def test_a_card_that_comes_late_decides_what_the_input_box_asks_too(
         expect(box).to_be_visible(timeout=40_000)
         expect(card(book.output(1))).to_have_count(0)
         book.save()
-        lab.page.unroute(code)
+        page.unroute(code)
         lab.load()
-        back = show_in(lab.page, book)
+        back = show_in(page, book)
         approve(card(back.output(1)))
         expect(back.output(1)).to_contain_text("Told: {'deleted': 'abc-123'}")
         back.wait_idle()
@@ -216,4 +220,4 @@ def test_a_card_that_comes_late_decides_what_the_input_box_asks_too(
         assert back.text(2) == "['abc-123']\n"
     finally:
         lab.close_all()
-        lab.page.context.close()
+        page.context.close()
