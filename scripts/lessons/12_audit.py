@@ -102,7 +102,8 @@ audit[["tool", "verdict", "reviewer", "via", "identity_source", "seconds"]].head
 # %%
 verdicts = pd.crosstab(audit["tool"], audit["verdict"])
 axes = verdicts.plot.barh(stacked=True, color=["#2a78c2", "#c8553d"], figsize=(7, 2.6))
-axes.set(title="Decisions by tool", xlabel="requests", ylabel="")
+axes.set(title="Decisions by tool", xlabel="requests", ylabel="", xticks=range(0, 21, 5))
+axes.legend(loc="lower right")
 plt.tight_layout()
 plt.show()
 

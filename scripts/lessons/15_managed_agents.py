@@ -118,6 +118,52 @@ async with attach(client, other.id, decide=only_listing) as second:
 # session. `watch(client)` follows every session that waits, and `webhook(payload, headers, key)`
 # turns a delivery of the service into "go and look".
 
+# %% [markdown]
+# ## Exercises
+#
+# **15a.** Write a rule `no_source(request)` that approves a command that does not hold `src`, and
+# declines one that does, with a reason. **15b.** Attach to the session `third` with your rule, wait
+# for it with `until_idle`, and keep why it stopped as `stopped`.
+
+# %%
+third = double.new_session(
+    TOOLS,
+    turns=[
+        [use("bash", command="ls build"), use("bash", command="cat src/main.py")],
+        [say("Looked.")],
+    ],
+)
+
+# your code here
+# solution:
+third = double.new_session(
+    TOOLS,
+    turns=[
+        [use("bash", command="ls build"), use("bash", command="cat src/main.py")],
+        [say("Looked.")],
+    ],
+)
+
+
+def no_source(request):
+    if "src" in request.args.get("command", ""):
+        return hitl.Decline("The sources are private.")
+    return hitl.Approve()
+
+
+async with attach(client, third.id, decide=no_source) as watched:
+    stopped = await watched.until_idle()
+
+# %%
+hitl.testing.check_exercise(
+    "15",
+    {
+        "the session came to its end": lambda: stopped == "end_turn",
+        "only the listing ran": lambda: [a["command"] for _, a in third.ran] == ["ls build"],
+        "the record names your rule": lambda: "no_source" in hitl.history()[-1]["reviewer"],
+    },
+)
+
 # %%
 await live.close()
 await client.close()
