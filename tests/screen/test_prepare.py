@@ -96,6 +96,12 @@ class TestAnEdit:
         assert decided["edited_fingerprint"] != here.request.fingerprint
         assert decided["edited_secrets"] == told.secrets
 
+    async def test_types_a_secret_into_a_box_that_does_not_show_it(self, here: Here) -> None:
+        """R17: also one that only the tool calls a secret."""
+        layout = json.loads((await here.prepare(kind="open-edit")).form.layout)
+        assert "password" in json.dumps(layout["properties"]["token"])
+        assert "password" not in json.dumps(layout["properties"]["to"])
+
     async def test_a_retyped_secret_is_a_change_that_is_not_shown(self, here: Here) -> None:
         data = await here.form()
         told = (await here.prepare(kind="edit", data={**data, "token": "new"})).prepared
