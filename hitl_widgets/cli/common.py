@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+from .. import verbs
+from ..errors import StoreError
+from ..store import Store
 
 OK, FAULT, NOTHING = 0, 1, 3
 
@@ -30,3 +35,19 @@ def common(*, json: bool = True, nested: bool = False) -> argparse.ArgumentParse
     if json:
         parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
+
+
+def existing_store(given: str | None) -> Store:
+    """The store that is meant; looking at one does not make it.
+
+    Raises
+    ------
+    StoreError
+        There is no such file.
+    """
+    store = verbs.store_of(given)
+    if not Path(store.location).is_file():
+        raise StoreError(
+            f"There is no store at {store.location}: name one with --store, or set HITL_STORE."
+        )
+    return store

@@ -13,7 +13,7 @@ from ..desk import Desk, default_reviewer, desk_of
 from ..errors import HitlError
 from ..request import Answer, Approve, Decision, Decline, Request, Respond
 from ..terminal import Device, Left, find, outcome, put, summary
-from .common import CODES, NOTHING, OK, common
+from .common import CODES, NOTHING, OK, common, existing_store
 
 ABOUT = """\
 Without an action: decide one request after the other, in a terminal; else the same as list.
@@ -81,7 +81,7 @@ def _inbox(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    waiting = asyncio.run(verbs.pending(args.store))
+    waiting = asyncio.run(verbs.pending(existing_store(args.store)))
     if args.json:
         print(json.dumps([_as_json(r) for r in waiting], indent=2))
     elif not waiting:
@@ -143,7 +143,7 @@ def _respond(args: argparse.Namespace) -> int:
 
 
 def _decide(args: argparse.Namespace, decision: Decision) -> int:
-    desk = desk_of(verbs.store_of(args.store))
+    desk = desk_of(existing_store(args.store))
 
     async def decide() -> tuple[Request, bool, bool]:
         await desk.decide(args.id, decision, fingerprint=args.fingerprint, via="terminal")
@@ -181,7 +181,7 @@ def _say_how_to_go_on(request: Request, *, driven: bool, verb: bool) -> None:
 
 
 async def _decide_all(store: Any, device: Device) -> int:
-    desk = desk_of(verbs.store_of(store))
+    desk = desk_of(existing_store(store))
     offered = False
     while True:
         waiting = await verbs.pending(store)

@@ -9,10 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import verbs
-from ..errors import StoreError
-from ..store import Store
-from .common import CODES, FAULT, OK, common
+from .common import CODES, FAULT, OK, common, existing_store
 
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "w": 604_800}
 
@@ -51,16 +48,8 @@ def _duration(text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def _store(args: argparse.Namespace) -> Store:
-    """The store that is meant; looking after one does not make it."""
-    store = verbs.store_of(args.store)
-    if not Path(store.location).is_file():
-        raise StoreError(f"There is no store at {store.location}: name one with --store.")
-    return store
-
-
 def _check(args: argparse.Namespace) -> int:
-    store = _store(args)
+    store = existing_store(args.store)
     faults = store.check()
     if args.json:
         print(json.dumps({"store": store.location, "faults": faults}, indent=2))
@@ -70,7 +59,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _vacuum(args: argparse.Namespace) -> int:
-    store = _store(args)
+    store = existing_store(args.store)
     before = Path(store.location).stat().st_size
     store.vacuum()
     after = Path(store.location).stat().st_size
@@ -82,7 +71,7 @@ def _vacuum(args: argparse.Namespace) -> int:
 
 
 def _prune(args: argparse.Namespace) -> int:
-    store = _store(args)
+    store = existing_store(args.store)
     number = store.prune(time.time() - args.older_than)
     if args.json:
         print(json.dumps({"store": store.location, "runs": number}, indent=2))

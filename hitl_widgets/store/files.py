@@ -13,6 +13,8 @@ from typing import Any
 
 from hitl_widgets.errors import StoreError, StoreReadOnly
 
+from .migrations import APPLICATION_ID
+
 MEMORY = ":memory:"
 
 LOCAL = frozenset(
@@ -71,7 +73,7 @@ def _narrow(path: str) -> None:
         raise StoreError(f"The store {path} is not a file. Give the path of a file.")
     if not os.access(path, os.R_OK):
         raise StoreReadOnly(f"The store {path} belongs to somebody else: it cannot be read.")
-    if status.st_mode & 0o077 and status.st_uid == _user(status.st_uid):
+    if status.st_mode & 0o077 and status.st_uid == _user(status.st_uid) and _may_be_ours(path):
         try:
             Path(path).chmod(0o600)
         except OSError as error:
@@ -80,6 +82,14 @@ def _narrow(path: str) -> None:
                     f"The store {path} is open to others (mode {status.st_mode & 0o777:o}) and "
                     f"its mode cannot be changed: {error.strerror}. Move it to another disk."
                 ) from error
+
+
+def _may_be_ours(path: str) -> bool:
+    """Whether it is empty or a store: anything else is left exactly as it is."""
+    with Path(path).open("rb") as file:
+        head = file.read(72)
+    # Bytes 68 to 71 of an SQLite file are its application id (sqlite.org/fileformat2.html).
+    return not head or head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def _read_only(path: str) -> bool:

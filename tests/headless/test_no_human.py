@@ -122,7 +122,15 @@ asyncio.run(main())
     assert second.stdout == "It is gone. ['abc-123']\n", second.stderr
 
 
+def test_a_store_that_is_not_there_is_not_made_by_looking(store: Path) -> None:
+    listed = cli(store, "inbox")
+    assert listed.returncode == 1
+    assert f"There is no store at {store}" in listed.stderr
+    assert not store.exists()
+
+
 def test_an_empty_inbox_has_its_own_exit_code(store: Path) -> None:
+    hitl.history(store)
     listed = cli(store, "inbox")
     assert (listed.returncode, listed.stdout) == (3, "Nothing is pending.\n")
 

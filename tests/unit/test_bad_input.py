@@ -81,9 +81,11 @@ async def test_a_prompt_that_is_no_text_is_refused() -> None:
 def test_a_store_file_that_is_none_is_left_as_it_is(tmp_path: Path) -> None:
     garbage = tmp_path / "notes.txt"
     garbage.write_text("my precious notes, which are not a store at all\n" * 50)
+    garbage.chmod(0o644)
     with pytest.raises(hitl.StoreCorrupt, match=r"notes\.txt"):
         hitl.Agent("a", model=MODEL, store=garbage)
     assert garbage.read_text().startswith("my precious notes")
+    assert garbage.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_store_path_that_cannot_be_written_says_which(tmp_path: Path) -> None:
