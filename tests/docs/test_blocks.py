@@ -25,6 +25,14 @@ PAGES = [
 ]
 ASKED = {"How many rows?": hitl.Answer(10), "何行ですか?": hitl.Answer(10)}
 
+BEFORE = {
+    "front-ends.md": """
+import hitl_widgets as hitl
+agent = hitl.Agent("records", model=hitl.ScriptedModel(["Gone."]))
+""",
+}
+"""What a page takes as known."""
+
 
 def reader(request: hitl.Request) -> hitl.Approve | hitl.Answer | None:
     """What a reader of the pages decides."""
@@ -48,6 +56,7 @@ def namespace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 async def test_the_blocks_of_a_page_run(page: Path, namespace: dict[str, Any]) -> None:
+    await run(Block(1, BEFORE.get(page.name, ""), None), page, namespace)
     for block in blocks(page):
         if block.mark == "needs a provider":
             await compiled(block, page, namespace)
