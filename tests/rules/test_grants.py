@@ -134,7 +134,7 @@ class TestAGrantEnds:
         if changed == "schema":
 
             @hitl.tool(require_approval=True)
-            async def delete_record(id: str, force: bool = False, everywhere: bool = False) -> None:
+            async def delete_record(id: str, force: bool = False, everywhere: bool = False) -> None:  # noqa: A002
                 "Delete a record by ID."
 
             again = await later(store, [delete_record], turn(id="abc"))
