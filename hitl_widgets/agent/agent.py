@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
-import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import deciders, surface
+from .. import deciders
 from ..desk import Desk, desk_of
-from ..errors import AgentDefinitionError, LeaseLost, NoReviewer, NotAsked, RunSuspended
-from ..fingerprint import digest
-from ..policy import Policy, administrator
-from ..request import Answer, Approve, Decision, Decline, Reviewer, Run, new_id, utc
+from ..errors import AgentDefinitionError, LeaseLost, NotAsked
+from ..policy import administrator
+from ..request import Answer, Approve, Decision, Decline, Reviewer, new_id
 from ..store import Store, open_store
 from . import conversation, following, models
+from .beginning import begin
 from .budget import Budget
 from .delegation import as_tool
 from .drive import Driver, Local, living
 from .expert import Expert
-from .following import SuspendedRun
+from .finding import OPEN, SuspendedRun, check_mine, of_thread, suspended_runs, target
+from .finishing import cancel_idle, finish, to_the_end
 from .handle import RunHandle
 from .mcp import MCPToolset, merge
 from .memory import Memory
@@ -31,7 +29,6 @@ from .options import RunOptions
 from .output import Output
 from .results import RunResult, RunStream
 from .snapshot import Frame
-from .telling import how_to_decide, names
 from .tools import Entry, Hooks, entries
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,48}")
@@ -109,7 +106,7 @@ class Agent:
         self.desk: Desk = desk_of(self.store)
         self.desk.experts[self.id] = Expert(self)
         self.loop = _running_loop()
-        self._locals: dict[str, Local] = {}
+        self.locals: dict[str, Local] = {}
         self._background: set[asyncio.Task[Any]] = set()
 
     def __repr__(self) -> str:
@@ -155,8 +152,8 @@ class Agent:
         NoReviewer
             The same under ``configure(headless="error")``; the run is cancelled.
         """
-        begun = await self.begin(new_id("run"), prompt, key, self._options(options))
-        return await self.finish(begun)
+        begun = await begin(self, new_id("run"), prompt, key, self._options(options))
+        return await finish(self, begun)
 
     def start(self, prompt: str, *, key: str | None = None, **options: Any) -> RunHandle:
         """Run in the background and return at once; the panel shows what happens."""
@@ -167,7 +164,7 @@ class Agent:
 
         The stream ends ``suspended`` when only a human can move it on.
         """
-        begun = await self.begin(new_id("run"), prompt, None, self._options(options))
+        begun = await begin(self, new_id("run"), prompt, None, self._options(options))
         if isinstance(begun, RunStream):
             return begun
         assert isinstance(begun, Driver)  # without a key it is never an existing run
@@ -193,11 +190,11 @@ class Agent:
                 if driver.ended is not None:
                     return driver.ended
             run = await self.desk.read(self.store.run, run_id)
-            following.check_mine(self, run)
-            if run.state not in following.OPEN:
+            check_mine(self, run)
+            if run.state not in OPEN:
                 return following.ended(run)
             try:
-                return await self._to_the_end(run_id)
+                return await to_the_end(self, run_id)
             except LeaseLost:
                 await following.until_free(self, run_id)
 
@@ -232,7 +229,7 @@ class Agent:
         )
         for run_id in dict.fromkeys(r.run_id for r in requests):
             run = await self.desk.read(self.store.run, run_id)
-            if run.state not in following.OPEN or not await self._undone(run_id, requests):
+            if run.state not in OPEN or not await self._undone(run_id, requests):
                 continue
             self._give(run_id, workspace)
             try:
@@ -319,7 +316,7 @@ class Agent:
 
         Complete enough to rebuild a screen from nothing.
         """
-        return await following.suspended_runs(self, thread_id, resource_id)
+        return await suspended_runs(self, thread_id, resource_id)
 
     async def send_tool_approval(
         self,
@@ -341,7 +338,7 @@ class Agent:
         """
         if not isinstance(approved, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise NotAsked(f"approved={approved!r}: give True or False.")
-        request = await following.of_thread(self, thread_id, resource_id, tool_call_id)
+        request = await of_thread(self, thread_id, resource_id, tool_call_id)
         decision = Approve() if approved else Decline(reason)
         return await following.decide(self, request, decision, fingerprint, reviewer=reviewer)
 
@@ -353,7 +350,7 @@ class Agent:
         shown: str | None,
         reviewer: Reviewer | str | None,
     ) -> RunStream:
-        request = await following.target(self, run_id, tool_call_id, decision.verdict)
+        request = await target(self, run_id, tool_call_id, decision.verdict)
         return await following.decide(self, request, decision, shown, reviewer=reviewer)
 
     # -- beginning ---------------------------------------------------------------------------
@@ -363,105 +360,11 @@ class Agent:
         conversation.check(self, options)
         return options
 
-    async def begin(
-        self, run_id: str, prompt: str, key: str | None, options: RunOptions
-    ) -> Driver | RunStream | str:
-        """A driver for a new run, or what stands in its place.
-
-        That is the id of the unfinished run of the same key; or, when the message filled in what
-        waited on its thread, a stream of that.
-        """
-        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise AgentDefinitionError(f"The prompt is a {type(prompt).__name__}: give text.")
-        administrator()
-        self.loop = asyncio.get_running_loop()
-        await self.prepare()
-        run = self._new_run(run_id, prompt, key, options)
-        if key is not None:
-            earlier = await self._named(run)
-            if earlier is not None:
-                return earlier
-        filled = await conversation.receive(self, prompt, options)
-        if filled is not None:
-            return filled
-        root = await self._root(run_id, prompt, options)
-        try:
-            stored = await self.desk.write(self.store.open_run, run, durable=key is not None)
-        except asyncio.CancelledError:  # it may be in the store, and nobody will drive it
-            self.desk.write_now(self.store.release, run.id, run.token or "", "suspended")
-            raise
-        if stored.id != run.id:
-            _check_key(stored, run)
-            return stored.id
-        local = Local(
-            workspace=options.workspace,
-            predicate=options.predicate,
-            output=Output.of(options.output_type),
-            reviewer=deciders.in_force(),
-        )
-        self._locals[run_id] = local
-        driver = Driver(self, self.desk, stored, root, local, saved=False)
-        driver.say("start")
-        return driver
-
-    async def _named(self, run: Run) -> str | None:
-        """The unfinished run of the same key; the dead are told first (R22)."""
-        await self.desk.write(self.store.sweep)
-        mine = await self.desk.read(
-            self.store.runs, states=following.OPEN, agent_id=self.id, limit=1_000_000
-        )
-        for stored in mine:
-            if stored.key == run.key:
-                _check_key(stored, run)
-                return stored.id
-        return None
-
-    async def _root(self, run_id: str, prompt: str, options: RunOptions) -> Frame:
-        history = list(options.message_history or ())
-        if not history and self.memory is not None and options.thread_id is not None:
-            history = await self.memory.messages(self.desk, options.thread_id, options.resource_id)
-        kept = options.to_json()
-        kept["own_rule"] = options.predicate is self.defaults.predicate
-        return Frame(
-            key=run_id,
-            agent_id=self.id,
-            agent_path=(self.id,),
-            messages=[*history, models.user_message(prompt, self.instructions)],
-            policy=self._policy(options),
-            options=kept,
-            begins=len(history),
-        )
-
-    def _policy(self, options: RunOptions) -> Policy:
-        return Policy(options.run_rule, {n: e.rule for n, e in self.entries.items()})
-
-    def _new_run(self, run_id: str, prompt: str, key: str | None, options: RunOptions) -> Run:
-        shown = surface.current()
-        origin = shown.origin() if shown is not None else {}
-        now = utc(time.time())
-        about = [prompt, self._policy(options).version]
-        return Run(
-            id=run_id,
-            kind="agent",
-            agent_id=self.id,
-            state="running",
-            created_at=now,
-            updated_at=now,
-            key=key,
-            key_digest=None if key is None else digest(about),
-            thread_id=options.thread_id,
-            resource_id=options.resource_id,
-            notebook=origin.get("notebook"),
-            owner=self.store.owner,
-            token=new_id("l"),
-            origin={**origin, "prompt": prompt[:200]},
-        )
-
     # -- what a run has in this process --------------------------------------------------------
 
     def local_of(self, run_id: str, root: Frame) -> Local:
         """What this process knows of a run: all, when it started here; else what can be told."""
-        known = self._locals.get(run_id)
+        known = self.locals.get(run_id)
         if known is None:
             known = Local(workspace=self.defaults.workspace)
         if known.reviewer is None:
@@ -475,14 +378,14 @@ class Agent:
     def _give(self, run_id: str, workspace: Any) -> None:
         if workspace is None:
             return
-        known = self._locals.get(run_id)
+        known = self.locals.get(run_id)
         if known is None:
-            known = self._locals[run_id] = Local(reviewer=deciders.in_force())
+            known = self.locals[run_id] = Local(reviewer=deciders.in_force())
         known.workspace = workspace
 
     def forget(self, run_id: str) -> None:
         """A run has ended."""
-        self._locals.pop(run_id, None)
+        self.locals.pop(run_id, None)
 
     async def remember(self, driver: Driver) -> None:
         """Keep the conversation of a run that pauses or ends (F31)."""
@@ -493,113 +396,20 @@ class Agent:
             self.desk, driver.run.thread_id, driver.run.resource_id, driver.run.id, own
         )
 
-    # -- to the end --------------------------------------------------------------------------
-
-    async def finish(
-        self, begun: Driver | RunStream | str, *, background: bool = False
-    ) -> RunResult:
-        """The end of what `begin` began."""
-        if isinstance(begun, str):
-            return await self.attach(begun)
-        if isinstance(begun, RunStream):
-            return await begun.result() if begun.asks_back else await self.attach(begun.run_id)
-        return await self._to_the_end(begun, background=background)
-
-    async def _to_the_end(self, run: Driver | str, *, background: bool = False) -> RunResult:
-        """Show, wait and get the result; what nobody here can decide is raised (R5)."""
-        shown = surface.current()
-        asking = shown is not None and shown.can_ask(background=background)
-        headless = deciders.settings().headless
-        if not isinstance(run, str):
-            self._settle_waiting(run, asking=asking, headless=headless)
-        with shown.waiting() if shown is not None and asking else nullcontext():
-            driver = await self._driven(run, shown if asking else None, headless)
-            if driver.task is not None:
-                await driver.task
-        result = await driver.result()
-        if result.finish_reason == "suspended":
-            await self._nobody_here(result, headless)
-        return result
-
-    def _settle_waiting(self, driver: Driver, *, asking: bool, headless: str) -> bool:
-        """Who answers a driver's requests; whether anybody does."""
-        if driver.local.reviewer is None and not asking and headless == "decline":
-            driver.local.reviewer = deciders.decline_all
-        return asking or driver.local.reviewer is not None
-
-    async def _driven(
-        self, run: Driver | str, shown: surface.Surface | None, headless: str
-    ) -> Driver:
-        asking = shown is not None
-        if not isinstance(run, str):
-            if shown is not None:
-                run.screen = self._screen(shown, run.run.id)
-            run.start(waits=self._settle_waiting(run, asking=asking, headless=headless))
-            return run
-
-        def prepare(driver: Driver) -> None:
-            driver.waits = self._settle_waiting(driver, asking=asking, headless=headless)
-
-        screen = None if shown is None else functools.partial(self._screen, shown)
-        driver, _ = await following.take(self, run, waits=None, screen=screen, prepare=prepare)
-        return driver
-
-    async def _nobody_here(self, result: RunResult, headless: str) -> None:
-        if headless == "error":
-            await self._cancel_idle(result.run_id)
-            raise NoReviewer(
-                f"Run {result.run_id} needs a human for {names(result.requests)}, and nobody "
-                "can be asked here: it was cancelled."
-            )
-        text = how_to_decide(self.id, self.store.location, result.run_id, result.requests)
-        raise RunSuspended(text, result.requests)
-
-    def _screen(self, shown: surface.Surface, run_id: str) -> Any:
-        return shown.run_started(
-            run_id=run_id,
-            title=self.name,
-            store=self.store,
-            cancel=lambda: self.cancel(run_id),
-        )
-
     def cancel(self, run_id: str) -> None:
         """Cancel a run, whoever drives it by now. Call it on the agent's loop."""
         driver = living.get((id(self.store), run_id))
         if driver is not None:
             driver.cancel()
             return
-        task = asyncio.ensure_future(self._cancel_idle(run_id))
+        task = asyncio.ensure_future(cancel_idle(self, run_id))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-    async def _cancel_idle(self, run_id: str) -> None:
-        def prepare(driver: Driver) -> None:
-            driver.cancelled = True
-
-        shown = surface.current()
-        screen = None if shown is None else shown.screen_of
-        driver, mine = await following.take(
-            self, run_id, waits=False, screen=screen, prepare=prepare
-        )
-        if not mine:
-            driver.cancel()
-        if driver.task is not None:
-            await asyncio.wait([driver.task])
 
     async def _undone(self, run_id: str, requests: Sequence[Any]) -> bool:
         rows = await self.desk.read(self.store.calls, run_id)
         waiting = {c.id for c in rows if c.state in ("waiting", "parked")}
         return any(r.run_id == run_id and r.tool_call_id in waiting for r in requests)
-
-
-def _check_key(stored: Run, new: Run) -> None:
-    if stored.key_digest != new.key_digest:
-        raise AgentDefinitionError(
-            f"key={new.key!r} already names the unfinished run {stored.id} "
-            f"({stored.origin.get('prompt')!r}), and this call differs "
-            f"({new.origin.get('prompt')!r}, or its tools). Decide that run, or use another "
-            "key."
-        )
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -19,6 +19,7 @@ from ..errors import HitlError, InvalidAnswer, LeaseLost, ReplayMismatch, StoreE
 from ..fingerprint import digest, mask
 from ..request import Kind, Request
 from ..schema import Shape, shape_of
+from .people import tell_decision
 from .proposals import describe, identity
 
 if TYPE_CHECKING:
@@ -179,11 +180,11 @@ class Questions:
                     await run.wake.wait()
                     run.go_on()
                 case "approved" | "answered":
-                    run.driver.tell_decision(now)
+                    tell_decision(run.driver, now)
                     await self._claim(now)
                     return now
                 case "declined" | "expired":
-                    run.driver.tell_decision(now)
+                    tell_decision(run.driver, now)
                     if now.kind == "approval":
                         await run.driver.write(
                             "resume_call", run.call.id, run.driver.token, run.token

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
     HitlError,
-    InvalidAnswer,
     LeaseLost,
-    StaleFingerprint,
     StoreError,
-    ToolChanged,
     UnknownTool,
 )
-from ..fingerprint import diff, digest
+from ..fingerprint import digest
 from ..request import Call, Request, new_id
 from . import tracing
-from .asking import NOTHING, Questions, asked_again, fresh
+from .asking import NOTHING, Questions
+from .claiming import claim
 from .context import ToolContext
-from .proposals import DISABLED, HOOK_FAILED, describe, forbidden, identity
+from .proposals import BLOCKED, DISABLED, HOOK_FAILED, forbidden
 from .tools import Block, Entry, HookCall, Tool, call_hook
 
 if TYPE_CHECKING:
     from .frames import FrameRun
-
-BLOCKED = "Tool call blocked: approval did not match {0} arguments."
 
 _threads = ThreadPoolExecutor(64, thread_name_prefix="hitl-tool")
 
@@ -107,7 +101,7 @@ class CallRun:
         """Whether the body may run now."""
         latest = self.asked[-1] if self.asked else None
         if latest is not None and latest.state in ("approved", "answered"):
-            return await self._claim(latest)
+            return await claim(self, latest)
         if self.call.state == "executing":
             return True
         if forbidden(self.entry):
@@ -118,100 +112,6 @@ class CallRun:
             "resume_call", self.call.id, self.driver.token, self.token
         )
         return True
-
-    # -- claim
-
-    async def _claim(self, request: Request) -> bool:
-        """Whether this call may run now, once. What stands in the way is recorded (R3)."""
-        if forbidden(self.entry):
-            await self._block(request, DISABLED.format(self.tool.id))
-            return False
-        if request.scope.get("policy_version") != self.frame.policy_version:
-            await self._block(request, BLOCKED.format(self.tool.id))
-            return False
-        args = self.call.args
-        try:
-            self._same_schema(request)
-            args = self.tool.check(args)
-            await self._check_answer(request)
-            now = identity(request, args, self.tool, self.driver.desk.store)
-            self.call = await self.driver.write(
-                "claim",
-                request.id,
-                self.driver.token,
-                self.token,
-                fingerprint=now.text,
-                schema_digest=self.tool.shape.digest,
-            )
-        except InvalidAnswer as e:
-            await self._refuse(request, e, e.errors)
-            return False
-        except (StaleFingerprint, ToolChanged) as e:
-            await self._stale(request, args, e)
-            return False
-        return True
-
-    def _same_schema(self, request: Request) -> None:
-        if request.scope.get("schema_digest") != self.tool.shape.digest:
-            raise ToolChanged(
-                f"The input schema of {self.tool.id} changed since {request.id} was asked. "
-                "Nothing ran: look at the call again."
-            )
-
-    async def _check_answer(self, request: Request) -> None:
-        shape = self.tool.resume_shape
-        if request.scope.get("how") == "suspend" and shape is not None:
-            answers = await self.driver.read("answers", self.call.id)
-            shape.validate(answers[-1]["answer"])
-
-    async def _block(self, request: Request, text: str) -> None:
-        result = {"type": "denied", "value": text}
-        await self.driver.write("move", request.id, "block", "blocked", call_result=result)
-        self.driver.announce_result(self.frame, self.call, result)
-
-    async def _refuse(
-        self, request: Request, error: HitlError, faults: list[dict[str, Any]]
-    ) -> None:
-        """What the stored schema let through does not fit: ask again (R4)."""
-        again = fresh(
-            request,
-            id=new_id("r"),
-            created_at=self.driver.date(),
-            **asked_again(request, self.questions.ordinal, faults),
-        )
-        again.scope["schema_digest"] = self.tool.shape.digest
-        known = identity(again, self.call.args, self.tool, self.driver.desk.store)
-        again = replace(again, fingerprint=known.text, digests=known.digests)
-        await self._open_again(request, "refuse", again, error)
-
-    async def _stale(self, request: Request, args: dict[str, Any], error: HitlError) -> None:
-        """What would run is not what was approved: ask about that (R3)."""
-        if request.kind == "input":
-            await self._refuse(request, error, [])
-            return
-        with contextlib.suppress(InvalidAnswer):  # then shown as it is: a human may edit it
-            args = self.tool.check(args)
-        again = describe(
-            self.frame,
-            self.tool,
-            replace(self.call, args=args),
-            ordinal=self.questions.ordinal,
-            kind="approval",
-            more={"stale": str(error), "replaces": request.id},
-        )
-        changes = diff((request.decision or {}).get("edited", {}).get("digests", request.digests),
-                       again.digests)  # fmt: skip
-        again.scope["diff"] = changes
-        if isinstance(error, StaleFingerprint):
-            error.diff = changes
-        await self._open_again(request, "make_stale", again, error)
-
-    async def _open_again(self, old: Request, verb: str, again: Request, error: HitlError) -> None:
-        target = "refused" if verb == "refuse" else "stale"
-        detail = {"why": str(error)}
-        await self.driver.write("move", old.id, verb, target, opens=again, detail=detail)
-        self.driver.problems[old.id] = error
-        self.driver.opened(again)
 
     # -- body
 

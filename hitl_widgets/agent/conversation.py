@@ -10,6 +10,7 @@ from ..events import chunk
 from ..request import MASK, Answer, Decline, Request, Reviewer, new_id
 from ..schema import Shape, shape_of
 from . import following, models
+from .finding import suspended_runs
 from .options import RunOptions
 from .results import Feed, RunResult, RunStream
 
@@ -56,7 +57,7 @@ async def receive(agent: Agent, prompt: str, options: RunOptions) -> RunStream |
     """
     if options.thread_id is None:
         return None
-    runs = await following.suspended_runs(agent, options.thread_id, options.resource_id)
+    runs = await suspended_runs(agent, options.thread_id, options.resource_id)
     runs = [r for r in runs if r.resource_id == options.resource_id]
     waiting = [r for run in runs for r in run.tool_calls if r.state == "pending"]
     if not waiting:

@@ -16,30 +16,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ..deciders import Decide, consult, identity
-from ..errors import AlreadyDecided, HitlError, LeaseLost, SnapshotNotFound
+from ..deciders import Decide
+from ..errors import HitlError
 from ..events import Chunk, ChunkType, chunk
 from ..policy import Predicate
-from ..request import Call, Request, Run, RunState, new_id, utc
+from ..request import Call, Request, Run, RunState, utc
 from ..surface import RunScreen
-from . import budget, tracing
-from .frames import Finished, FrameRun
+from . import budget, ending, resting, tracing
+from .finding import in_order
+from .frames import FrameRun
 from .output import Output
+from .people import put_to_people, tell_hook
 from .results import Feed, RunResult
 from .snapshot import Frame
-from .tools import call_hook
+from .turns import Finished
 
 if TYPE_CHECKING:
     from ..desk import Desk
     from .agent import Agent
 
 _log = logging.getLogger("hitl_widgets")
-_ENDS: dict[str, RunState] = {
-    "stop": "completed",
-    "length": "completed",
-    "declined": "declined",
-    "aborted": "cancelled",
-}
 _MAX_STEPS = 50
 _ACTS = frozenset({"claim", "move", "answer_call", "resume_call"})
 """What a driver does about a decision; it makes a suspended run a running one."""
@@ -97,14 +93,14 @@ class Driver:
         self.loop = asyncio.get_running_loop()
         self._started: set[str] = set()
         self._declined: dict[str, set[str]] = {}
-        self._told: set[str] = set()
-        self._steps: dict[str, dict[str, Any]] | None = None
+        self.told: set[str] = set()
+        self.steps: dict[str, dict[str, Any]] | None = None
         self._changed = asyncio.Event()
         self._acted = asyncio.Event()
-        self._ending = False
-        self._reviewer_error: Exception | None = None
-        self._consulting: set[asyncio.Task[None]] = set()
-        self._hooks: set[asyncio.Task[None]] = set()
+        self.ending = False
+        self.reviewer_error: Exception | None = None
+        self.consulting: set[asyncio.Task[None]] = set()
+        self.hooks: set[asyncio.Task[None]] = set()
 
     # -- the store
 
@@ -200,21 +196,22 @@ class Driver:
 
     # -- results of `ctx.step`
 
-    def _steps_name(self) -> str:
+    def steps_name(self) -> str:
+        """The document that keeps them."""
         return f"steps/{self.run.id}"
 
     async def steps_of(self, call_id: str) -> dict[str, Any]:
         """What a call's steps gave so far; add to it, then `keep_steps`."""
-        kept: dict[str, dict[str, Any]] | None = self._steps
+        kept: dict[str, dict[str, Any]] | None = self.steps
         if kept is None:
-            kept = await self.read("document", self._steps_name())
-        if self._steps is None:  # a sibling may have been quicker
-            self._steps = {} if kept is None else kept
-        return self._steps.setdefault(call_id, {})
+            kept = await self.read("document", self.steps_name())
+        if self.steps is None:  # a sibling may have been quicker
+            self.steps = {} if kept is None else kept
+        return self.steps.setdefault(call_id, {})
 
     async def keep_steps(self) -> None:
         """Have them in the store."""
-        await self.write("put_document", self._steps_name(), self._steps)
+        await self.write("put_document", self.steps_name(), self.steps)
 
     # -- what others hear
 
@@ -273,51 +270,8 @@ class Driver:
             named["suspend_payload"] = request.suspend_payload
             named["resume_schema"] = request.resume_schema
         self._say(chunk(kind, self.run.id, request.agent_path, **named))
-        self._put_to_people(request)
-        self._tell_hook("on_request", request)
-
-    def _put_to_people(self, request: Request) -> None:
-        if self.screen is not None:
-            self.screen.request(request)
-        # `stream` and `generate` never ask: only a driver that waits has somebody to ask.
-        if self.waits and self.local.reviewer is not None and request.state == "pending":
-            _later(self._consulting, self._consult(self.local.reviewer, request))
-
-    def tell_decision(self, request: Request) -> None:
-        """Tell the hook of a decision that this driver sees for the first time."""
-        if self.agent.hooks.on_decision is None or request.id in self._told:
-            return
-        if request.state in ("approved", "answered", "declined", "responded"):
-            self._told.add(request.id)
-            self._tell_hook("on_decision", request)
-
-    def _tell_hook(self, name: str, request: Request) -> None:
-        hook = getattr(self.agent.hooks, name)
-        if hook is not None:
-            _later(self._hooks, self._call_hook(name, hook, request))
-
-    async def _call_hook(self, name: str, hook: Any, request: Request) -> None:
-        try:
-            await call_hook(hook, request)
-        except Exception:  # noqa: BLE001  # a hook that is only told of something stops nothing
-            _log.exception("%s failed on %s", name, request.id)
-
-    async def _consult(self, decide: Decide, request: Request) -> None:
-        """A reviewer that raises has not decided: the request waits, and the run says why."""
-        who, via = identity(decide, request)
-        shown = request.fingerprint
-        try:
-            decision = await consult(decide, request)
-            if decision is not None:
-                await self.desk.decide(
-                    request, decision, fingerprint=shown, reviewer=who, via=via, drive=False
-                )
-        except AlreadyDecided:
-            return
-        except Exception as e:  # noqa: BLE001  # raised again by the driver
-            _log.exception("the reviewer %s failed on %s", who.name, request.id)
-            self._reviewer_error = e
-            self.wake()
+        put_to_people(self, request)
+        tell_hook(self, "on_request", request)
 
     def wake(self) -> None:
         """Something changed in the store; callable from any thread."""
@@ -357,37 +311,38 @@ class Driver:
     def cancel(self) -> None:
         """Cancel the run itself, not only whoever waits for it (R16)."""
         self.cancelled = True
-        if self.task is not None and not self._ending:
+        if self.task is not None and not self.ending:
             self.task.cancel()
 
     async def _main(self) -> None:
         stop_watching = self.desk.watch() if self.waits else None
         try:
             if self.cancelled:
-                await self._end(Finished("aborted"))
+                await ending.end(self, Finished("aborted"))
             else:
                 await self._until_it_rests()
-            if self._hooks:
-                await asyncio.wait(self._hooks, timeout=_HOOKS)
+            if self.hooks:
+                await asyncio.wait(self.hooks, timeout=_HOOKS)
         except asyncio.CancelledError as e:
-            await self._interrupted()
+            await ending.interrupted(self)
             if not self.cancelled:
                 self.error = e
                 raise
         except BaseException as e:
             self.error = e
-            await self._broke(e)
+            await ending.broke(self, e)
             if not isinstance(e, Exception):
                 raise
         finally:
-            self._close()
+            self.close()
             if stop_watching is not None:
                 stop_watching()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Drive no more; everybody who waits is told."""
         if self.closed:
             return
-        for task in self._consulting:
+        for task in self.consulting:
             task.cancel()
         self.desk.drivers.pop(self.run.id, None)
         living.pop((id(self.desk.store), self.run.id), None)
@@ -399,13 +354,13 @@ class Driver:
         while True:
             seen, finished = await self._leg()
             if finished is not None:
-                await self._end(finished)
+                await ending.end(self, finished)
                 return
-            spent = self.held and not await self._waiting()
+            spent = self.held and not await self.waiting()
             if self.waits and not spent:
-                await self._pause(seen)
-                await self._wait_for_a_human(seen)
-            elif await self._let_go(seen, "budget-paused" if spent else "suspended"):
+                await resting.pause(self, seen)
+                await resting.wait_for_a_human(self, seen)
+            elif await resting.let_go(self, seen, "budget-paused" if spent else "suspended"):
                 return
 
     async def _leg(self) -> tuple[int, Finished | None]:
@@ -429,10 +384,11 @@ class Driver:
     async def _show_again(self) -> None:
         """What an adopted run asked before: shown here, and put to this driver's reviewer."""
         if self.saved and (self.screen is not None or self.waits):
-            for request in await self._waiting("pending", "outcome_unknown"):
-                self._put_to_people(request)
+            for request in await self.waiting("pending", "outcome_unknown"):
+                put_to_people(self, request)
 
-    async def _waiting(self, *states: str) -> list[Request]:
+    async def waiting(self, *states: str) -> list[Request]:
+        """The run's requests that are pending (or in `states`), in the model's order."""
         found = await self.read("requests", run_id=self.run.id, states=states or ("pending",))
         return found if len(found) < 2 else await in_order(self.desk, self.run.id, found)  # noqa: PLR2004
 
@@ -445,135 +401,6 @@ class Driver:
             self.saved = True
         await self.agent.remember(self)
 
-    async def _pause(self, seen: int) -> None:
-        await self.keep()
-        if self.state != "suspended":
-            await self.write("save", self.run.id, self.token, state="suspended")
-            self.state = "suspended"
-        self.say("finish", finish_reason="suspended")
-        self.feed.pause(seen)
-
-    async def _let_go(self, seen: int, state: RunState) -> bool:
-        """Give the lease back; False when something came in meanwhile: then it is driven on."""
-        if self.released is None:
-            await self.keep()
-            await self.write("release", self.run.id, self.token, state)
-        await self.desk.read(self.desk.look)
-        while self.generation != seen:
-            seen = self.generation
-            if self.released is not None and not await self.runner.decided():
-                continue
-            self.token, self.released = new_id("l"), None
-            try:
-                await self.write("adopt", self.run.id, self.token)
-            except (LeaseLost, SnapshotNotFound):  # somebody else was quicker
-                break
-            return False
-        self.runner.leave()
-        reason = "budget-reached" if state == "budget-paused" else "suspended"
-        if state == "budget-paused":
-            self.ended = self._result(Finished(reason))
-        self.say("finish", finish_reason=reason, usage=self.usage())
-        if self.screen is not None:
-            self.screen.paused()
-        self._close()
-        return True
-
-    async def _wait_for_a_human(self, seen: int) -> None:
-        while self.generation == seen and self._reviewer_error is None:
-            change = self.change
-            due = await self._next_expiry()
-            try:
-                await asyncio.wait_for(change.wait(), due)
-            except TimeoutError:
-                await self.write("sweep")
-        if self._reviewer_error is not None:
-            raise self._reviewer_error
-
-    async def _next_expiry(self) -> float | None:
-        waiting = await self._waiting()
-        times = [r.expires_at.timestamp() for r in waiting if r.expires_at is not None]
-        return max(0.0, min(times) - self.now()) + 0.01 if times else None
-
-    async def _end(self, finished: Finished) -> None:
-        self._ending = True
-        state = _ENDS[finished.reason]
-        result = self._result(finished)
-        plain = finished.output.plain if finished.output is not None else None
-        outcome = {
-            "text": finished.text,
-            "output": plain,
-            "has_output": finished.output is not None,
-            "finish_reason": finished.reason,
-            "usage": result.usage,
-        }
-        await self.agent.remember(self)
-        await self._write_end(state, outcome)
-        if self._steps is not None or await self.read("document", self._steps_name()):
-            await self.write("put_document", self._steps_name(), None)
-        self.agent.forget(self.run.id)
-        self.ended = result
-        self.say("finish", finish_reason=finished.reason, usage=result.usage)
-        if self.screen is not None:
-            self.screen.ended(state, outcome)
-
-    async def _write_end(self, state: RunState, outcome: dict[str, Any]) -> None:
-        try:
-            await self.write("end_run", self.run.id, self.token, state, outcome)
-        except LeaseLost:
-            if not self.cancelled:
-                raise
-            # Cancelled in the moment in which the lease was given back.
-            self.token = new_id("l")
-            await self.write("adopt", self.run.id, self.token)
-            await self.write("end_run", self.run.id, self.token, state, outcome)
-
-    def _result(self, finished: Finished) -> RunResult:
-        return RunResult(
-            run_id=self.run.id,
-            text=finished.text,
-            output=finished.text if finished.output is None else finished.output.value,
-            finish_reason=finished.reason,
-            usage=self.usage(),
-            messages=self.root.messages,
-        )
-
-    async def _interrupted(self) -> None:
-        """An interrupt leaves everything decidable; a cancelled run is over (R16)."""
-        if self.ended is not None:
-            return
-        if self.cancelled:
-            await self.runner.stop()
-            await self._end(Finished("aborted"))
-            return
-        await self._keep_for_later()
-        self._close()
-        if await self._waiting("approved", "answered"):  # decided in that moment
-            await self.desk.read(self.desk.resume, self.run.id, self.run.agent_id)
-
-    async def _keep_for_later(self) -> None:
-        """Leave it so that anybody can go on."""
-        self.runner.leave()
-        await self.keep()
-        await self.write("release", self.run.id, self.token, "suspended")
-        if self.screen is not None:
-            self.screen.paused()
-
-    async def _broke(self, error: BaseException) -> None:
-        """What was done is kept: `attach` tries again from the last saved turn."""
-        self.say("error", error=str(error))
-        self.say("finish", finish_reason="error")
-        if isinstance(error, LeaseLost):
-            return
-        try:
-            await self._keep_for_later()
-        except HitlError as e:
-            error.add_note(f"The run could not be kept either: {e}")
-        else:
-            error.add_note(
-                f"Run {self.run.id} is kept: await agent.attach({self.run.id!r}) tries again."
-            )
-
     async def result(self) -> RunResult:
         """Where the run is now; raises what broke it."""
         if self.ended is not None:
@@ -583,23 +410,10 @@ class Driver:
         return RunResult(
             run_id=self.run.id,
             finish_reason="suspended",
-            requests=tuple(await self._waiting("outcome_unknown", "pending")),
+            requests=tuple(await self.waiting("outcome_unknown", "pending")),
             usage=self.usage(),
             messages=self.root.messages,
         )
-
-
-async def in_order(desk: Desk, run_id: str, requests: list[Request]) -> list[Request]:
-    """Requests of a run in the model's call order."""
-    rows = await desk.read(desk.store.calls, run_id)
-    order = {c.id: i for i, c in enumerate(rows)}
-    return sorted(requests, key=lambda r: (order.get(r.tool_call_id, 0), r.ordinal))
-
-
-def _later(tasks: set[asyncio.Task[None]], coroutine: Any) -> None:
-    task = asyncio.ensure_future(coroutine)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
 
 
 living: dict[tuple[int, str], Driver] = {}

@@ -9,153 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
-    AmbiguousRequest,
     LeaseLost,
-    NotAsked,
-    RequestNotFound,
     SnapshotNotFound,
     UnknownAgent,
     UnknownTool,
 )
-from ..request import Call, Decision, Request, Reviewer, Run, RunState, Verdict, new_id
-from .drive import Driver, in_order, living
+from ..request import Call, Decision, Request, Reviewer, Run, RunState, new_id
+from .drive import Driver, living
 from .expert import at
+from .finding import MANY, OPEN, check_mine
 from .results import Feed, RunResult, RunStream
 from .snapshot import Frame
 
 if TYPE_CHECKING:
     from .agent import Agent
 
-OPEN = ("running", "suspended", "budget-paused")
-_MANY = 1_000_000
 _taking: weakref.WeakValueDictionary[Any, asyncio.Lock] = weakref.WeakValueDictionary()
 """One adoption at a time, by (loop, store, run)."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuspendedRun:
-    """A run that waits for a human.
-
-    Attributes
-    ----------
-    tool_calls
-        Its requests that are pending or parked, in the model's order; `Request.kind` tells an
-        approval from a suspension.
-    """
-
-    run_id: str
-    agent_id: str
-    thread_id: str | None
-    resource_id: str | None
-    created_at: Any
-    tool_calls: list[Request]
-
-
-# -- finding -------------------------------------------------------------------------------------
-
-
-async def suspended_runs(
-    agent: Agent, thread_id: str | None, resource_id: str | None
-) -> list[SuspendedRun]:
-    """Runs of an agent that wait for a human, oldest first."""
-    desk = agent.desk
-    await desk.write(agent.store.sweep)
-    filters = {"agent_id": agent.id, "thread_id": thread_id, "resource_id": resource_id}
-    waiting = await desk.read(
-        agent.store.requests, states=("pending", "parked"), limit=_MANY, **filters
-    )
-    by_run: dict[str, list[Request]] = {}
-    for request in waiting:
-        by_run.setdefault(request.run_id, []).append(request)
-    runs = await desk.read(agent.store.runs, states=OPEN, kind="agent", limit=_MANY, **filters)
-    return [
-        SuspendedRun(
-            run_id=run.id,
-            agent_id=run.agent_id,
-            thread_id=run.thread_id,
-            resource_id=run.resource_id,
-            created_at=run.created_at,
-            tool_calls=await _ordered(agent, by_run[run.id]),
-        )
-        for run in runs
-        if run.id in by_run
-    ]
-
-
-async def _ordered(agent: Agent, requests: list[Request]) -> list[Request]:
-    if len(requests) == 1:
-        return requests
-    return await in_order(agent.desk, requests[0].run_id, requests)
-
-
-async def target(agent: Agent, run_id: str, tool_call_id: str | None, verb: Verdict) -> Request:
-    """The request that a decision means (F2)."""
-
-    def look() -> tuple[Run, list[Request]]:
-        run, asked = agent.store.run(run_id), agent.store.requests
-        if tool_call_id is not None:
-            found = asked(run_id=run_id, call_id=tool_call_id, limit=_MANY)
-        else:  # what was decided earlier is looked at only when nothing waits
-            found = asked(run_id=run_id, states=("pending",), limit=_MANY)
-            found = found or asked(run_id=run_id, limit=_MANY)
-        return run, found
-
-    run, asked = await agent.desk.read(look)
-    check_mine(agent, run)
-    if tool_call_id is None:
-        return await _latest(agent, run, asked, verb)
-    if asked:
-        return next((r for r in reversed(asked) if r.state == "pending"), asked[-1])
-    rows = await agent.desk.read(agent.store.calls, run_id)
-    if any(c.id == tool_call_id for c in rows):
-        raise NotAsked(f"Call {tool_call_id} of run {run_id} was never put to a human.")
-    raise RequestNotFound(f"Run {run_id} has no call {tool_call_id}.")
-
-
-async def _latest(agent: Agent, run: Run, asked: list[Request], verb: Verdict) -> Request:
-    pending = [r for r in asked if r.state == "pending"]
-    fitting = [r for r in pending if verb in r.allowed]
-    if fitting:
-        return (await _ordered(agent, fitting))[-1]
-    over = [
-        r for r in asked if verb in r.allowed and r.state not in ("pending", "stale", "refused")
-    ]
-    if over and not pending:
-        return max(over, key=lambda r: (r.decided_at or r.created_at).timestamp())
-    waits = ", ".join(f"{r.tool_name} takes {' or '.join(r.allowed)}" for r in pending)
-    raise RequestNotFound(
-        f"Run {run.id} ({run.state}) has nothing pending that takes {verb!r}"
-        f"{f' ({waits})' if waits else ''}."
-    )
-
-
-async def of_thread(
-    agent: Agent, thread_id: str, resource_id: str | None, tool_call_id: str | None
-) -> Request:
-    """The pending approval of a conversation."""
-    candidates = [
-        r
-        for run in await suspended_runs(agent, thread_id, resource_id)
-        for r in run.tool_calls
-        if r.kind == "approval" and r.state == "pending"
-    ]
-    named = [r for r in candidates if tool_call_id in (None, r.tool_call_id)]
-    if not named:
-        raise RequestNotFound(f"Nothing waits for approval on thread {thread_id!r}.")
-    if len({r.run_id for r in named}) > 1:
-        raise AmbiguousRequest(
-            f"Several runs wait on thread {thread_id!r}: name the tool_call_id.", named
-        )
-    return named[-1]
-
-
-def check_mine(agent: Agent, run: Run) -> None:
-    """Refuse another agent's run."""
-    if run.agent_id != agent.id:
-        raise UnknownAgent(
-            f"Run {run.id} belongs to agent {run.agent_id!r}, not to {agent.id!r}: use an "
-            "agent defined with that id. The snapshot is kept."
-        )
 
 
 async def _check_here(agent: Agent, run_id: str) -> _Seen:
@@ -192,9 +62,6 @@ class _Seen:
     state: RunState
     kept: Any
     root: Frame
-
-
-# -- driving -------------------------------------------------------------------------------------
 
 
 def here(agent: Agent, run_id: str) -> Driver | None:
@@ -282,7 +149,7 @@ async def _driver(agent: Agent, run_id: str, token: str, seen: _Seen) -> Driver 
         run = store.run(run_id)
         if run.token != token:
             return None
-        declined = store.requests(run_id=run_id, states=("declined",), limit=_MANY)
+        declined = store.requests(run_id=run_id, states=("declined",), limit=MANY)
         return run, store.frame(run_id), store.calls(run_id), declined
 
     try:

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HitlError, ModelFailed, UnknownAgent
-from ..events import ChunkType
+from ..errors import UnknownAgent
 from ..policy import FUNCTION, Predicate
 from ..request import Call, Request
 from . import budget, delegation, models, output, telling, tracing
 from .calls import CallRun, in_threads, unsaved
 from .mcp import with_later
-from .proposals import Circumstances, Proposal, judge_turn
-from .results import FinishReason
+from .people import tell_decision
+from .proposals import Circumstances
 from .snapshot import Frame
+from .turns import Finished, next_turn, opened
 
 if TYPE_CHECKING:
     from .agent import Agent
     from .drive import Driver
 
-_NUDGES = 3
-"""How often a model is told to give its final answer as an object."""
-
 _ENDED = ("done", "failed")
 _Turn = list[tuple[Call, list[Request]]]
 
-opened: set[str] = set()
-"""Free calls of this process, stored as executing, whose body has not begun."""
-
 parked: dict[tuple[int, str], tuple[asyncio.Task[Any], CallRun]] = {}
 """Bodies that wait inside ``ctx.ask`` while nobody drives their run, by (store, call)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A frame that is done."""
-
-    reason: FinishReason
-    text: str = ""
-    output: output.Answer | None = None
-
-    @property
-    def ends_the_run(self) -> bool:
-        """Whether supervisors end with it."""
-        return self.reason in ("declined", "aborted")
 
 
 class FrameRun:
@@ -64,7 +43,7 @@ class FrameRun:
         self.nested: dict[str, FrameRun] = {}
         self.turn: _Turn = []
         self._rested: dict[str, int] = {}
-        self._stored: tuple[int, _Turn] | None = None
+        self.stored: tuple[int, _Turn] | None = None
         self._nudged = asyncio.Event()
 
     @cached_property
@@ -164,7 +143,7 @@ class FrameRun:
                 if budget.turns_spent(self.driver):
                     self.driver.held = True
                     return None
-                finished = await self._next_turn()
+                finished = await next_turn(self)
             else:
                 turn = await self._run_turn()
                 if turn is None or isinstance(turn, Finished):
@@ -184,135 +163,6 @@ class FrameRun:
         for runner in self.nested.values():
             await runner.stop()
 
-    # -- a model turn
-
-    async def _next_turn(self) -> Finished | None:
-        """Ask the model; how the frame ended, or None when it goes on."""
-        limit = self.driver.steps_allowed(self)
-        if self.state.step >= limit:
-            return Finished("length", models.last_text(self.state.messages))
-        self.driver.emit(self, "step-start", step=self.state.step)
-        reply = await self._ask_model()
-        cost = 0.0
-        if budget.limits(self.driver).get("max_cost") is not None:
-            cost = models.cost_of(reply.message)
-        finished, given = None, None
-        if not reply.calls:
-            finished = self._answer_in_words(reply)
-        elif self.output is not None:
-            given = self.output.given(reply.calls)
-        if reply.calls and given is None:
-            await self._open_turn(reply, cost)
-            return None
-        self._count(reply, cost)
-        self.state.messages.append(reply.message)
-        if given is not None:
-            returns = self.output.returns(reply.calls) if self.output else []
-            self.state.messages.append(models.tool_returns(returns, self.agent.instructions))
-            finished = Finished("stop", reply.text, given)
-        elif finished is None:
-            self.state.messages.append(models.user_message(models.NUDGE, self.agent.instructions))
-        self.driver.emit(self, "step-finish", step=self.state.step - 1)
-        return finished
-
-    async def _ask_model(self) -> models.Reply:
-        await self.agent.prepare()
-        specs = [*self.agent.specs, *([self.output.spec] if self.output else [])]
-        reply: models.Reply | None = None
-        with tracing.chat(self) as chat:
-            async for piece in models.ask(self.agent.model, self.state.messages, specs):
-                if isinstance(piece, models.Reply):
-                    reply = piece
-                    chat.replied(reply)
-                else:
-                    kind: ChunkType = "text-delta" if piece.kind == "text" else "reasoning-delta"
-                    self.driver.emit(self, kind, text=piece.text)
-        if reply is None:
-            raise HitlError(f"The model of agent {self.agent.id!r} sent nothing.")
-        return models.with_own_ids(reply)
-
-    def _count(self, reply: models.Reply, cost: float) -> None:
-        self.state.step += 1
-        self.state.cost += cost
-        for name, value in reply.usage.items():
-            self.state.usage[name] = self.state.usage.get(name, 0) + value
-
-    def _answer_in_words(self, reply: models.Reply) -> Finished | None:
-        """The end, unless an object is wanted and these words are none."""
-        if reply.finish_reason == "length":
-            return Finished("length", reply.text)
-        if self.output is None:
-            return Finished("stop", reply.text)
-        given = self.output.in_words(reply.text)
-        if given is not None:
-            return Finished("stop", reply.text, given)
-        if models.nudges(self.state.messages) >= _NUDGES:
-            raise ModelFailed(
-                f"The model of {self.agent.id!r} was asked {_NUDGES} times for its final answer "
-                "as an object and gave none: try another model, or run without output_type."
-            )
-        return None
-
-    async def _open_turn(self, reply: models.Reply, cost: float) -> None:
-        """Judge the turn's calls and store them with their requests, before any is shown (R2)."""
-        turn = f"{self.state.key}#{self.state.step + 1}"
-        proposals = await judge_turn(self, reply.calls, turn)
-        masked = {p.provider_id: x.masked for p, x in zip(reply.calls, proposals, strict=True)}
-        before = self.state.step, self.state.cost, dict(self.state.usage)
-        # From here to the store nothing is awaited: no sibling saves half a turn.
-        self._count(reply, cost)
-        self.state.messages.append(models.with_call_args(reply.message, masked))
-        self.state.turn = turn
-        try:
-            await self._save_turn(proposals)
-        except HitlError:
-            self.state.step, self.state.cost, self.state.usage = before
-            self.state.messages.pop()
-            self.state.turn = None
-            raise
-        opened.update(p.new.call.id for p in proposals if p.new.call.state == "executing")
-        self._announce(proposals)
-
-    async def _save_turn(self, proposals: list[Proposal]) -> None:
-        driver, seen = self.driver, self.driver.generation
-        asks = any(p.new.request for p in proposals)
-        keep = asks or driver.saved
-        waits = asks and self.parent is None and all(_waits(p) for p in proposals)
-        release = waits and driver.rests_with(self)
-        await driver.write(
-            "save",
-            driver.run.id,
-            driver.token,
-            state="suspended" if waits else None,
-            frames=driver.frames_to_save(self) if keep else None,
-            calls=[p.new for p in proposals],
-            durable=asks,
-            release=release,
-        )
-        driver.saved = keep
-        driver.released = seen if release else None
-        driver.state = "suspended" if waits else driver.state
-        asked = [(p.new.call, [p.new.request] if p.new.request else []) for p in proposals]
-        self._stored = (seen, asked)
-
-    def _announce(self, proposals: list[Proposal]) -> None:
-        for p in proposals:
-            call = p.new.call
-            self.driver.emit(
-                self,
-                "tool-call",
-                tool_call_id=call.id,
-                tool_name=call.tool_name,
-                args=p.masked,
-                evaluated_permission=call.permission,
-                evaluation=call.evaluation,
-            )
-        for p in proposals:
-            if p.new.request is not None:
-                self.driver.opened(p.new.request)
-            elif p.new.call.result is not None:
-                self.driver.announce_result(self, p.new.call, p.new.call.result)
-
     # -- a turn's calls
 
     async def _run_turn(self) -> _Turn | Finished | None:
@@ -321,7 +171,7 @@ class FrameRun:
             seen = self.driver.generation
             self._nudged.clear()
             # What was stored this moment need not be read, unless somebody did something since.
-            stored, self._stored = self._stored, None
+            stored, self.stored = self.stored, None
             fresh = stored is not None and stored[0] == seen
             self.turn = stored[1] if stored is not None and fresh else await self._read_turn()
             if self.driver.released is not None:
@@ -370,7 +220,7 @@ class FrameRun:
         turn = await self.driver.desk.read(self._read_rows)
         for _, asked in turn:
             for request in asked:
-                self.driver.tell_decision(request)
+                tell_decision(self.driver, request)
         return turn
 
     def _read_rows(self) -> _Turn:
@@ -525,9 +375,3 @@ class FrameRun:
         declined = [(c, r) for c, asked in turn for r in asked if r.state == "declined"]
         counts = [(self.entries[c.tool_name].tool, self.driver.declined(r)) for c, r in declined]
         return any(count >= tool.max_declines for tool, count in counts)
-
-
-def _waits(proposal: Proposal) -> bool:
-    """Whether a stored call needs a human before anything can be done about it."""
-    request = proposal.new.request
-    return request is not None or proposal.new.call.state in _ENDED

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import surface
 from ..request import new_id
+from .beginning import begin
 from .drive import Driver
+from .finishing import finish
 from .options import RunOptions
 from .results import RunResult
 
@@ -54,7 +56,7 @@ class RunHandle:
             self._agent.cancel(self.run_id)
 
     async def _run(self, prompt: str, key: str | None, options: RunOptions) -> RunResult:
-        begun = await self._agent.begin(self.run_id, prompt, key, options)
+        begun = await begin(self._agent, self.run_id, prompt, key, options)
         self.run_id = begun if isinstance(begun, str) else getattr(begun, "run_id", self.run_id)
         self._begun = True
         if self._cancelled:
@@ -62,4 +64,4 @@ class RunHandle:
                 begun.cancelled = True
             else:
                 self._agent.cancel(self.run_id)
-        return await self._agent.finish(begun, background=True)
+        return await finish(self._agent, begun, background=True)

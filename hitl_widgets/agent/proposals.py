@@ -32,6 +32,7 @@ UNKNOWN = "There is no tool named {0!r} here. Use only the tools you were given.
 DENIED = "Tool call denied by policy: {0} may not be called with these arguments."
 DISABLED = "Tool call blocked: {0} is disabled."
 HOOK_FAILED = "Tool call blocked: {0} failed."
+BLOCKED = "Tool call blocked: approval did not match {0} arguments."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""The claim (R3): what would run now is what was approved, or what stands in the way is kept."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
+from ..fingerprint import diff
+from ..request import Request, new_id
+from .asking import asked_again, fresh
+from .proposals import BLOCKED, DISABLED, describe, forbidden, identity
+
+if TYPE_CHECKING:
+    from .calls import CallRun
+
+
+async def claim(run: CallRun, request: Request) -> bool:
+    """Whether this call may run now, once. What stands in the way is recorded (R3)."""
+    if forbidden(run.entry):
+        await _block(run, request, DISABLED.format(run.tool.id))
+        return False
+    if request.scope.get("policy_version") != run.frame.policy_version:
+        await _block(run, request, BLOCKED.format(run.tool.id))
+        return False
+    args = run.call.args
+    try:
+        _same_schema(run, request)
+        args = run.tool.check(args)
+        await _check_answer(run, request)
+        now = identity(request, args, run.tool, run.driver.desk.store)
+        run.call = await run.driver.write(
+            "claim",
+            request.id,
+            run.driver.token,
+            run.token,
+            fingerprint=now.text,
+            schema_digest=run.tool.shape.digest,
+        )
+    except InvalidAnswer as e:
+        await _refuse(run, request, e, e.errors)
+        return False
+    except (StaleFingerprint, ToolChanged) as e:
+        await _stale(run, request, args, e)
+        return False
+    return True
+
+
+def _same_schema(run: CallRun, request: Request) -> None:
+    if request.scope.get("schema_digest") != run.tool.shape.digest:
+        raise ToolChanged(
+            f"The input schema of {run.tool.id} changed since {request.id} was asked. "
+            "Nothing ran: look at the call again."
+        )
+
+
+async def _check_answer(run: CallRun, request: Request) -> None:
+    shape = run.tool.resume_shape
+    if request.scope.get("how") == "suspend" and shape is not None:
+        answers = await run.driver.read("answers", run.call.id)
+        shape.validate(answers[-1]["answer"])
+
+
+async def _block(run: CallRun, request: Request, text: str) -> None:
+    result = {"type": "denied", "value": text}
+    await run.driver.write("move", request.id, "block", "blocked", call_result=result)
+    run.driver.announce_result(run.frame, run.call, result)
+
+
+async def _refuse(
+    run: CallRun, request: Request, error: HitlError, faults: list[dict[str, Any]]
+) -> None:
+    """What the stored schema let through does not fit: ask again (R4)."""
+    again = fresh(
+        request,
+        id=new_id("r"),
+        created_at=run.driver.date(),
+        **asked_again(request, run.questions.ordinal, faults),
+    )
+    again.scope["schema_digest"] = run.tool.shape.digest
+    known = identity(again, run.call.args, run.tool, run.driver.desk.store)
+    again = replace(again, fingerprint=known.text, digests=known.digests)
+    await _open_again(run, request, "refuse", again, error)
+
+
+async def _stale(run: CallRun, request: Request, args: dict[str, Any], error: HitlError) -> None:
+    """What would run is not what was approved: ask about that (R3)."""
+    if request.kind == "input":
+        await _refuse(run, request, error, [])
+        return
+    with contextlib.suppress(InvalidAnswer):  # then shown as it is: a human may edit it
+        args = run.tool.check(args)
+    again = describe(
+        run.frame,
+        run.tool,
+        replace(run.call, args=args),
+        ordinal=run.questions.ordinal,
+        kind="approval",
+        more={"stale": str(error), "replaces": request.id},
+    )
+    changes = diff((request.decision or {}).get("edited", {}).get("digests", request.digests),
+                   again.digests)  # fmt: skip
+    again.scope["diff"] = changes
+    if isinstance(error, StaleFingerprint):
+        error.diff = changes
+    await _open_again(run, request, "make_stale", again, error)
+
+
+async def _open_again(
+    run: CallRun, old: Request, verb: str, again: Request, error: HitlError
+) -> None:
+    target = "refused" if verb == "refuse" else "stale"
+    detail = {"why": str(error)}
+    await run.driver.write("move", old.id, verb, target, opens=again, detail=detail)
+    run.driver.problems[old.id] = error
+    run.driver.opened(again)

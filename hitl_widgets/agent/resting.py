@@ -1,0 +1,70 @@
+"""When nothing can move: a driver waits with its lease, or gives it back (R21)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ..errors import LeaseLost, SnapshotNotFound
+from ..request import RunState, new_id
+from .ending import result_of
+from .turns import Finished
+
+if TYPE_CHECKING:
+    from .drive import Driver
+
+
+async def pause(driver: Driver, seen: int) -> None:
+    """Say that only a human can move it on; the lease stays."""
+    await driver.keep()
+    if driver.state != "suspended":
+        await driver.write("save", driver.run.id, driver.token, state="suspended")
+        driver.state = "suspended"
+    driver.say("finish", finish_reason="suspended")
+    driver.feed.pause(seen)
+
+
+async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
+    """Give the lease back; False when something came in meanwhile: then it is driven on."""
+    if driver.released is None:
+        await driver.keep()
+        await driver.write("release", driver.run.id, driver.token, state)
+    await driver.desk.read(driver.desk.look)
+    while driver.generation != seen:
+        seen = driver.generation
+        if driver.released is not None and not await driver.runner.decided():
+            continue
+        driver.token, driver.released = new_id("l"), None
+        try:
+            await driver.write("adopt", driver.run.id, driver.token)
+        except (LeaseLost, SnapshotNotFound):  # somebody else was quicker
+            break
+        return False
+    driver.runner.leave()
+    reason = "budget-reached" if state == "budget-paused" else "suspended"
+    if state == "budget-paused":
+        driver.ended = result_of(driver, Finished(reason))
+    driver.say("finish", finish_reason=reason, usage=driver.usage())
+    if driver.screen is not None:
+        driver.screen.paused()
+    driver.close()
+    return True
+
+
+async def wait_for_a_human(driver: Driver, seen: int) -> None:
+    """Until something came in; a reviewer's fault is raised."""
+    while driver.generation == seen and driver.reviewer_error is None:
+        change = driver.change
+        due = await _next_expiry(driver)
+        try:
+            await asyncio.wait_for(change.wait(), due)
+        except TimeoutError:
+            await driver.write("sweep")
+    if driver.reviewer_error is not None:
+        raise driver.reviewer_error
+
+
+async def _next_expiry(driver: Driver) -> float | None:
+    waiting = await driver.waiting()
+    times = [r.expires_at.timestamp() for r in waiting if r.expires_at is not None]
+    return max(0.0, min(times) - driver.now()) + 0.01 if times else None
