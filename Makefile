@@ -10,7 +10,7 @@ REPORTS := reports
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: help venv demo test test-all test-python test-browser test-js lint types layers bundle drift \
+.PHONY: help venv demo test test-all test-python test-browser test-js test-pythons lint types layers bundle drift \
 	format bench screenshots chromium kernels clean
 
 help: ## list the commands
@@ -54,7 +54,7 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 test: test-python test-browser test-js ## the tests, small sizes, at most 12 minutes on two cores
 
 test-all: export HITL_TEST_ALL = 1
-test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test ## everything: large sizes, all kernels, a clean install, the benchmarks
+test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test test-pythons ## everything: large sizes, all kernels, a clean install, the benchmarks
 
 # Two workers, a file each at a time: most of the time is spent waiting for processes that start.
 test-python: $(VENV)/.dev-stamp kernels
@@ -77,6 +77,16 @@ PAGE := tests/frontends/webview
 test-browser: $(VENV)/.dev-stamp chromium kernels .cache/vscode-page/webview.js
 	@mkdir -p $(REPORTS)
 	$(PY) -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser tests/frontends $(PYTEST_ARGS)
+
+# The other supported Pythons that this machine has; the newest runs everything else.
+test-pythons:
+	@for python in $$(scripts/pythons.sh); do \
+		venv=.cache/pythons/$$("$$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		test -x $$venv/bin/python || "$$python" -m venv $$venv || exit 1; \
+		pip="$$venv/bin/python -m pip --disable-pip-version-check --quiet install"; \
+		$$pip "pip>=25.1" && $$pip --editable . --group test || exit 1; \
+		$$venv/bin/python -m pytest -q tests/unit tests/store tests/questions tests/rules || exit 1; \
+	done
 
 test-js: js/node_modules/.package-lock.json chromium
 	@mkdir -p $(REPORTS)
