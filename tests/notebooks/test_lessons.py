@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import nbclient
+import nbclient.exceptions
 import nbformat
 import pytest
 
@@ -167,6 +168,28 @@ def test_the_seventh_lesson_kills_its_kernel_only_when_told_to() -> None:
     kills = [c.source for c in committed(lesson).cells if "os._exit(1)" in c.source]
     assert any("\n# import os; os._exit(1)" in source for source in kills)
     assert not any(source.startswith("import os; os._exit") for source in kills)
+
+
+def test_the_seventh_lesson_s_kernel_can_be_killed_as_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the kill, in a new kernel: the first two code cells, and the one below the kill."""
+    (lesson,) = (path for path in LESSONS if path.stem.startswith("07"))
+    code = [c.source for c in committed(lesson).cells if c.cell_type == "code"]
+    kill = next(i for i, source in enumerate(code) if "# import os; os._exit(1)" in source)
+    deadly = code[kill].replace("# import os; os._exit(1)", "import os; os._exit(1)")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with pytest.raises(nbclient.exceptions.DeadKernelError):
+        _execute([*code[:2], deadly])
+    said = text(_execute([*code[:2], *code[kill : kill + 2]]))
+    assert "1 run waits for: publish" in said
+
+
+def _execute(sources: list[str]) -> nbformat.NotebookNode:
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    made = nbformat.v4.new_notebook(cells=cells, metadata=notebooks.KERNEL)
+    nbclient.NotebookClient(made, timeout=120).execute()
+    return made
 
 
 def test_the_eighth_lesson_brings_a_deep_question_to_the_top(
