@@ -161,10 +161,13 @@ def _delta(event: Any) -> Delta | None:
 
 
 def _check_complete(message: ModelResponse) -> None:
-    """A stream that ends early raises nothing in the SDKs; its traces do (facts: no finish
-    reason from a provider that always gives one, or a state other than complete).
+    """Raise for a stream that ended early: the SDKs do not, but it leaves traces.
+
+    That is no finish reason from a provider that always gives one, or a state that is not
+    complete.
     """
-    provided = message.provider_name not in (None, "test")  # pydantic-ai's TestModel gives no reason
+    # pydantic-ai's own TestModel never gives a reason.
+    provided = message.provider_name not in (None, "test")
     unfinished = provided and message.finish_reason is None
     if message.state != "complete" or unfinished:
         raise ModelFailed(

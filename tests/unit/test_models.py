@@ -15,6 +15,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.models.test import TestModel
 
 import hitl_widgets as hitl
 from hitl_widgets.agent import models
@@ -136,3 +137,10 @@ def test_user_texts_are_the_users_own_words() -> None:
         ModelRequest(parts=[UserPromptPart(content=["two"])]),
     ]
     assert models.user_texts(history) == ("one", '["two"]')
+
+
+async def test_pydantic_ai_s_test_model_is_no_broken_stream() -> None:
+    """It names itself a provider and gives no finish reason."""
+    agent = hitl.Agent("tried", model=TestModel(custom_output_text="hello"))
+    result = await agent.run("hi")
+    assert (result.text, result.finish_reason) == ("hello", "stop")
