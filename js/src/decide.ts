@@ -106,6 +106,7 @@ export function useLook(on: boolean) {
     observer.observe(card);
     const events = [
       [card, "pointerenter"],
+      [card, "pointermove"],
       [card, "focusin"],
       [document, "visibilitychange"],
       [window, "focus"],

@@ -80,6 +80,7 @@ export class Liveness {
   private lookers = new Set<object>();
   private readonly listeners = new Set<() => void>();
   private again: ReturnType<typeof setTimeout> | undefined;
+  private stale: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly port: Port) {}
 
@@ -96,7 +97,16 @@ export class Liveness {
   /** Somebody looks; `who` counts until `leave`. */
   look(who: object): void {
     this.lookers.add(who);
-    if (!this.asking && performance.now() - this.at > FRESH_MS) this.ping();
+    if (this.asking) return;
+    const left = this.at + FRESH_MS - performance.now();
+    if (left <= 0) this.ping();
+    // Asked once more when the last pong is stale: the kernel may have gone since it came.
+    else this.stale ??= setTimeout(() => this.lookAgain(), left);
+  }
+
+  private lookAgain(): void {
+    this.stale = undefined;
+    if (this.lookers.size > 0 && !this.asking) this.ping();
   }
 
   leave(who: object): void {
@@ -110,6 +120,7 @@ export class Liveness {
 
   close(): void {
     clearTimeout(this.again);
+    clearTimeout(this.stale);
     this.lookers.clear();
     this.listeners.clear();
   }
