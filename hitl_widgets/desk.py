@@ -271,7 +271,8 @@ class Desk:
             case Approve(args=edited) if edited is not None:
                 extra = await self._edited(request, dict(edited))
             case Answer(data=data):
-                extra = self._answered(request, data)
+                # Rebuilding a stored schema may load its format checkers: not on the loop.
+                extra = await asyncio.to_thread(self._answered, request, data)
             case Respond(result=result) if not is_json(result):
                 error: dict[str, Any] = {
                     "path": [],
@@ -331,6 +332,11 @@ class Desk:
         return next(c.args for c in calls if c.id == request.tool_call_id)
 
     async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
+        if request.input_schema is None:
+            raise NotAsked(
+                f"The arguments of {request.tool_name} ({request.id}) cannot be edited: it has no "
+                "input schema. Approve it as shown, or decline and say what to change."
+            )
         args = unmask(edited, await self._args(request), request.secrets)
         expert = self.experts.get(request.agent_id)
         checked = expert.check_args(request, args) if expert else None

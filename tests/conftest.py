@@ -46,7 +46,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """A headless Chromium."""
-    from tests.browser.session import running_chromium  # noqa: PLC0415
+    from tests.browser.session import running_chromium
 
     with running_chromium() as browser:
         yield browser
@@ -55,7 +55,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A running JupyterLab; it serves Notebook and nbclassic too where they are installed."""
-    from tests.browser.lab import running_lab  # noqa: PLC0415
+    from tests.browser.lab import running_lab
 
     with running_lab(tmp_path_factory.mktemp("lab")) as server:
         yield server

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ..deciders import Decide, consult, identity
-from ..errors import AlreadyDecided
+from ..errors import AlreadyDecided, HitlError
 from ..request import Request
 from .tools import call_hook
 
@@ -62,7 +62,8 @@ async def _consult(driver: Driver, decide: Decide, request: Request) -> None:
     except AlreadyDecided:
         return
     except Exception as e:  # noqa: BLE001  # raised again by the driver
-        _log.exception("the reviewer %s failed on %s", who.name, request.id)
+        if not isinstance(e, HitlError):  # that one says in words what stands in the way
+            _log.exception("the reviewer %s failed on %s", who.name, request.id)
         driver.reviewer_error = e
         driver.wake()
 

@@ -6,11 +6,13 @@ back; a fork inherits nothing.
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +78,11 @@ class Tx:
     def snapshots(self) -> Snapshots:
         """Frames by key."""
         return self.database.snapshots
+
+
+def _close_here(db: sqlite3.Connection, pid: int) -> None:
+    if os.getpid() == pid:
+        db.close()
 
 
 class Database:
@@ -272,6 +279,9 @@ class Database:
             self._inode = _inode(self.path)
         self._commits += 1  # data_version starts anew with each connection
         self._db = db
+        # A store that is dropped without `close` gives its file back; a forked child's copy of the
+        # connection is not its own to close.
+        weakref.finalize(self, _close_here, db, os.getpid()).atexit = False
 
     def _prepare(self, db: sqlite3.Connection, *, memory: bool) -> None:
         version = self._recognised(db)

@@ -206,6 +206,6 @@ def _shown(value: Any) -> str:
 
 
 def _at(path: Path) -> str:
-    from .forms_page import css_text, pointer  # noqa: PLC0415
+    from .forms_page import css_text, pointer
 
     return css_text(pointer(path))

@@ -48,7 +48,7 @@ async def test_a_secret_runs_and_is_seen_nowhere(tmp_path: Path) -> None:
     assert SECRET not in shown
     assert "••••" in shown
     store.close()
-    for path in tmp_path.rglob("*"):  # noqa: ASYNC240
+    for path in tmp_path.rglob("*"):
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
 
@@ -86,7 +86,7 @@ async def test_a_secret_answer_reaches_the_tool_only(tmp_path: Path) -> None:
     assert saw == [SECRET]
     assert SECRET not in repr([store.requests(), store.events()])
     store.close()
-    assert not any(SECRET.encode() in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())  # noqa: ASYNC240
+    assert not any(SECRET.encode() in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
 
 
 async def test_fingerprints_of_secrets_differ_from_store_to_store(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
@@ -68,7 +69,8 @@ def test_a_change_is_found(told: SqliteStore, path: Path, statement: str, fault:
 def test_a_changed_event_that_was_hashed_again_breaks_the_next(
     told: SqliteStore, path: Path
 ) -> None:
-    rows = sqlite3.connect(path).execute("SELECT * FROM events ORDER BY seq").fetchall()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT * FROM events ORDER BY seq").fetchall()
     forged = ("forged", *rows[2][1:-1])
     digest = audit._link(rows[1][-1], (3, *forged[1:]))
     _tamper(path, f"UPDATE events SET kind = 'x', hash = '{digest}' WHERE seq = 3")  # noqa: S608

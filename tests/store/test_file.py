@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -148,7 +149,7 @@ class TestRefusal:
 
     def test_a_newer_file(self, path: Path, refused) -> None:  # noqa: ANN001
         waiting(SqliteStore(path))
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("PRAGMA user_version = 999")
         db.close()
         refused(StoreTooNew, "999")
@@ -163,7 +164,7 @@ class TestRefusal:
         refused(StoreCorrupt, "not a store of this package")
 
     def test_another_applications_database(self, path: Path, refused) -> None:  # noqa: ANN001
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("PRAGMA application_id = 42")
         db.close()
         refused(StoreCorrupt, "not a store of this package")
@@ -193,7 +194,7 @@ class TestRefusal:
 
         store = SqliteStore(path)
         waiting(store)
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE snapshots SET value = ?", (pickle.dumps(Bomb()),))
         db.close()
         with pytest.raises(StoreCorrupt, match="not JSON text"):
@@ -205,7 +206,7 @@ class TestRefusal:
     def test_what_is_not_json_text_is_not_read(self, path: Path, value: object) -> None:
         store = SqliteStore(path)
         waiting(store)
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE requests SET doc = ?", (value,))
         db.close()
         with pytest.raises(StoreCorrupt, match="request req_1"):
@@ -214,7 +215,7 @@ class TestRefusal:
     def test_text_that_is_not_unicode_is_damage(self, path: Path) -> None:
         store = SqliteStore(path)
         waiting(store)
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             db.execute("UPDATE requests SET doc = CAST(X'7BFF7D' AS TEXT)")
         db.close()
         with pytest.raises(StoreCorrupt):
@@ -253,7 +254,7 @@ class TestMigrations:
         with pytest.raises(StoreError):
             SqliteStore(path).runs()
         monkeypatch.undo()
-        with sqlite3.connect(path) as db:
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
             assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'more'").fetchall()
         db.close()
         assert SqliteStore(path).request("req_1").state == "pending"

@@ -206,7 +206,7 @@ class TestUpkeep:
         deletes(store, "a")
         assert "no faults" in cli("store", "check", store=store).stdout
         desk_of(open_store(store)).store.close()
-        import sqlite3  # noqa: PLC0415
+        import sqlite3
 
         with sqlite3.connect(store) as file:
             triggers = file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")

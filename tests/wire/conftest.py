@@ -32,13 +32,13 @@ def model(provider: Provider) -> Any:
 
 def model_of(name: str, url: str) -> Any:
     """A real SDK pointed at `url`."""
-    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
-    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
-    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
-    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
-    from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.google import GoogleProvider
+    from pydantic_ai.providers.ollama import OllamaProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
 
     match name:
         case "openai-chat":
