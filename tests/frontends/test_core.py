@@ -170,6 +170,7 @@ def test_a_call_is_compared_with_the_last_one(front: Front) -> None:
     difference = second.get_by_role("region", name="Compared with the last decided call")
     expect(difference).to_contain_text(re.compile(r"was.*abc-123.*now.*abc-124", re.DOTALL))
     approve(second)
+    expect(book.output(1)).to_contain_text("Told: {'deleted': 'abc-124'}")
     assert after(book, front) == "after ['abc-123', 'abc-124']\n"
 
 
