@@ -332,10 +332,10 @@ class Desk:
         return next(c.args for c in calls if c.id == request.tool_call_id)
 
     async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
-        if request.input_schema is None:
+        if request.scope.get("how") in ("verb", "confirm"):
             raise NotAsked(
-                f"The arguments of {request.tool_name} ({request.id}) cannot be edited: it has no "
-                "input schema. Approve it as shown, or decline and say what to change."
+                f"The arguments of {request.tool_name} ({request.id}) cannot be edited: they are "
+                "Python objects of whoever called it. Approve it as shown, or decline and say what to change."
             )
         args = unmask(edited, await self._args(request), request.secrets)
         expert = self.experts.get(request.agent_id)

@@ -121,7 +121,7 @@ async def main(act: str, name: str, how: str) -> None:
             with hitl.reviewer(passes):
                 result = await acts[act]()
     except hitl.HitlError as e:
-        say("error", type(e).__name__, str(e))
+        say("error", type(e).__name__, " ".join(str(e).split()))
     else:
         output = result.output if hasattr(result, "output") else result["messages"][-1].content
         say("result", output)
