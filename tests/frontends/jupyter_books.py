@@ -123,7 +123,8 @@ class ClassicBook:
 
     def output(self, index: int) -> Locator:
         """The output area of a cell."""
-        return self.page.locator("#notebook-container > .cell").nth(index).locator(".output_wrapper")
+        cell = self.page.locator("#notebook-container > .cell").nth(index)
+        return cell.locator(".output_wrapper")
 
     def text(self, index: int) -> str:
         """What a cell shows as text: streams, ``text/plain`` and errors."""
