@@ -96,8 +96,8 @@ def describe_owner(owner: Any) -> Any:
         return {KIND: "value", "type": "class", "value": f"{owner.__module__}.{owner.__qualname__}"}
     kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
     try:
-        fields = dict(vars(owner))
-        plain = describe_arguments(fields, where=type(owner).__name__).args
+        fields: dict[str, Any] = dict(cast("dict[str, Any]", vars(owner)))
+        plain: Any = describe_arguments(fields, where=type(owner).__name__).args
     except (TypeError, NotDescribable) as e:
         if type(owner).__repr__ is object.__repr__:
             raise NotDescribable(
@@ -169,8 +169,8 @@ def _object(value: Any, told: Description, where: str) -> Any:
         value = value.item()
     try:
         plain: Any = to_jsonable_python(value)
-        if isinstance(value, set | frozenset):
-            plain = sorted(plain, key=_as_text)
+        if issubclass(type(value), set | frozenset):
+            plain = sorted(cast("list[Any]", plain), key=_as_text)
         # Named, so that a date and its text, or bytes and theirs, are two different calls.
         return {KIND: "value", "type": f"{type(value).__module__}.{name}", "value": plain}
     except (PydanticSerializationError, RecursionError) as e:

@@ -335,7 +335,7 @@ class Desk:
         if request.scope.get("how") in ("verb", "confirm"):
             raise NotAsked(
                 f"The arguments of {request.tool_name} ({request.id}) cannot be edited: they are "
-                "Python objects of whoever called it. Approve it as shown, or decline and say what to change."
+                "Python objects of the caller. Approve as shown, or decline and say what to change."
             )
         args = unmask(edited, await self._args(request), request.secrets)
         expert = self.experts.get(request.agent_id)
