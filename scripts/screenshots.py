@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.lab import running_lab
 from tests.browser.session import LabSession, lab_session, running_chromium
+from tests.browser.test_approval import press
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs"
 
@@ -48,7 +49,7 @@ def take(session: LabSession) -> None:
     for theme, name in (("JupyterLab Dark", "card-dark"), ("JupyterLab Light", "card-light")):
         session.theme(theme)
         panel.screenshot(path=PICTURES / f"{name}.png")
-    card.get_by_role("button", name="Approve").click()
+    press(card.get_by_role("button", name="Approve", exact=True))
     notebook.wait_done()
     panel.screenshot(path=PICTURES / "decided.png")
 
