@@ -357,11 +357,17 @@ class Driver:
                 await ending.end(self, finished)
                 return
             spent = self.held and not await self.waiting()
-            if self.waits and not spent:
+            if self.waits and not spent and not await self._only_settling_helps():
                 await resting.pause(self, seen)
                 await resting.wait_for_a_human(self, seen)
             elif await resting.let_go(self, seen, "budget-paused" if spent else "suspended"):
                 return
+
+    async def _only_settling_helps(self) -> bool:
+        """Whether it waits for an unknown outcome alone, which a scripted reviewer cannot tell."""
+        if self.screen is not None or await self.waiting():
+            return False
+        return bool(await self.waiting("outcome_unknown"))
 
     async def _leg(self) -> tuple[int, Finished | None]:
         """Rounds until it ends, or nothing changes that could move it."""
