@@ -119,9 +119,9 @@ class TestInAKernel:
 
     async def test_vscode_names_its_notebook(self, notebook: Notebook) -> None:
         found = await described(
-            notebook, f"__vsc_ipynb_file__ = '/work/a.ipynb'\n{DETECT}\ndel __vsc_ipynb_file__"
+            notebook, f"__vsc_ipynb_file__ = '/home/ada/a.ipynb'\n{DETECT}\ndel __vsc_ipynb_file__"
         )
-        assert (found["kind"], found["notebook"]) == ("vscode", "/work/a.ipynb")
+        assert (found["kind"], found["notebook"]) == ("vscode", "/home/ada/a.ipynb")
         assert found["can_await_cards"]
 
     async def test_the_running_cell_is_known_by_its_id(self, notebook: Notebook) -> None:
