@@ -34,7 +34,7 @@ function Field(props: FieldTemplateProps) {
   const root = fieldPathId.path.length === 0;
   const scalar = form !== "section" && form !== "union";
   const quiet = root || place?.kind === "branch" || (scalar && (entry || isPlainItem(place)));
-  const words = [schema.description, hintOf(schema, say)].filter(Boolean) as string[];
+  const words = [...new Set([schema.description, hintOf(schema, say)].filter(Boolean))] as string[];
   const star = required && place?.kind !== "item" && !quiet;
   const called = {
     label,
