@@ -20,10 +20,10 @@ from ..schema import Form, shape_of
 from ..standing import Rule
 from ..standing import check as check_rule
 from ..visible import visible
+from ..words import say
 from . import formdata
 from .messages import EditDraft, FormDoc, GrantDraft, Prepare, Prepared
 from .views import is_editable, json_text, secret_digests
-from .words import say
 
 if TYPE_CHECKING:
     from .deskport import DeskPort

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 from ..fingerprint import diff, fingerprint, lookup
 from ..request import Request
 from ..visible import visible
-from .words import known, say
+from ..words import known, say
 
 Level = Literal["full", "short", "none"]
 

@@ -1,6 +1,6 @@
 // All words: the tables are the files that Python reads too.
-import en from "../../hitl_widgets/screen/words/en.json";
-import ja from "../../hitl_widgets/screen/words/ja.json";
+import en from "../../hitl_widgets/words/en.json";
+import ja from "../../hitl_widgets/words/ja.json";
 
 export type Key = keyof typeof en;
 export type Say = (key: Key, values?: Record<string, string | number>) => string;

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hitl_widgets.request import ARROWS, TERMINAL
-from hitl_widgets.screen.words import LOCALES, known, say, table
+from hitl_widgets.words import LOCALES, known, say, table
 
 PLACE = re.compile(r"\{(\w+)\}")
 
