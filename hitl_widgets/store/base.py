@@ -117,6 +117,44 @@ class Event:
     doc: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+Order = Literal["oldest", "newest", "tool", "agent", "expiry", "decided"]
+"""How found requests stand: by opening, by a name, by what expires next or was decided last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a person looks for among requests. What is None, or empty, does not count.
+
+    Attributes
+    ----------
+    notebook
+        As the request's origin names it.
+    asked_after, asked_before
+        POSIX seconds.
+    text
+        Stands in a name, an id, the message, or a key or value of the arguments (case of ASCII
+        letters aside). Secrets are not searched: they are not there.
+    """
+
+    states: tuple[State, ...]
+    agent_id: str | None = None
+    thread_id: str | None = None
+    tool_name: str | None = None
+    notebook: str | None = None
+    asked_after: float | None = None
+    asked_before: float | None = None
+    text: str = ""
+    order: Order = "oldest"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of what a `Search` found, and how many requests match in all."""
+
+    total: int
+    requests: list[Request]
+
+
 class Store(Protocol):
     """The protocol. `location` names the store to people; `owner` names this process in it."""
 
@@ -369,6 +407,17 @@ class Store(Protocol):
         offset: int = 0,
     ) -> list[Request]:
         """Requests that match, in order of opening."""
+        ...
+
+    def search(self, search: Search, *, limit: int, offset: int = 0) -> Found:
+        """One page of the requests that a person looks for."""
+        ...
+
+    def tally(self, states: Sequence[State]) -> dict[str, dict[str, int]]:
+        """How many requests in `states` there are of each value that `Search` filters by.
+
+        ``agent_id``, ``thread_id``, ``tool_name``, ``notebook`` → value → count.
+        """
         ...
 
     # -- calls -------------------------------------------------------------------------------

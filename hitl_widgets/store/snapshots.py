@@ -9,14 +9,14 @@ here: statements run in the caller's thread, errors are raised where they happen
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from sqlitedict import SqliteDict  # pyright: ignore[reportMissingTypeStubs]
 
 from .rows import dumps, loads
 
-Args = Sequence[object]
+Args = Sequence[object] | Mapping[str, object]
 
 
 class Connection(Protocol):

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from hitl_widgets.errors import LeaseLost, StoreError
 from hitl_widgets.request import Call, Receipt, Request, Run, RunState, State
 
-from . import about, arrows, audit, calls, free, grants, requests, runs, sinks, upkeep
-from .base import Event, Liveness, NewCall, Vote
+from . import about, arrows, audit, calls, free, grants, requests, runs, searching, sinks, upkeep
+from .base import Event, Found, Liveness, NewCall, Search, Vote
 from .connection import Database, Tx
 from .files import MEMORY
 from .leases import Leases, leases_of
@@ -359,6 +359,16 @@ class SqliteStore:
                 store=self,
             )
         )
+
+    def search(self, search: Search, *, limit: int, offset: int = 0) -> Found:
+        """See `base.Store.search`."""
+        return self._db.read(
+            lambda tx: searching.find(tx, search, limit=limit, offset=offset, store=self)
+        )
+
+    def tally(self, states: Sequence[State]) -> dict[str, dict[str, int]]:
+        """See `base.Store.tally`."""
+        return self._db.read(lambda tx: searching.tally(tx, states))
 
     # -- calls -------------------------------------------------------------------------------
 
