@@ -8,9 +8,10 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
+from . import notifying
 from .errors import AgentDefinitionError
 from .policy import administrator
 from .request import Decision, Decline, Request, Reviewer
@@ -29,7 +30,7 @@ class Settings:
     store: Any = None
     headless: Headless = "suspend"
     record: Literal["full", "short", "none"] = "full"
-    notify: Any = None
+    notify: Any = field(default=None, repr=False)  # an address may hold a password
     locale: Literal["en", "ja"] | None = None
     reviewer: Decide | None = None
     audit: Any = None
@@ -68,7 +69,10 @@ def configure(**given: Any) -> None:
     record
         What stays in a saved notebook: ``"full"``, ``"short"`` or ``"none"``.
     notify
-        A callable, or an apprise URL.
+        Who is told when a request waits: a function of the message (a `str` that has `subject`,
+        `agent`, `tool`, `fingerprint`, `request_id` and `where` as attributes; it may be async),
+        an apprise URL (extra ``notify``; at most one message a minute), a list of them, or None.
+        Messages never hold arguments; a failed delivery never touches a run.
     locale
         ``"en"`` or ``"ja"``; None: the front end's.
     reviewer
@@ -83,6 +87,8 @@ def configure(**given: Any) -> None:
         An unknown name.
     ValueError
         An impossible value; nothing was changed.
+    NotPermitted
+        The administrator's file does not allow `notify` to go there; nothing was changed.
     """
     global _settings  # noqa: PLW0603  # the process's settings
     known = {f.name for f in fields(Settings)}
@@ -98,9 +104,18 @@ def configure(**given: Any) -> None:
     ):
         if name in given and given[name] not in allowed:
             raise ValueError(f"configure({name}={given[name]!r}): give one of {allowed}.")
+    notifier = None
+    if "notify" in given:
+        notifier = notifying.prepare(given["notify"], where=how_to_decide, locale=_locale)
     if "audit" in given:
         sinks.use(given["audit"])
+    if "notify" in given:
+        notifying.use(notifier)
     _settings = replace(_settings, **given)
+
+
+def _locale() -> str:
+    return _settings.locale or "en"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from . import deciders
+from . import deciders, notifying
 from .errors import HitlError
 from .notebook.frontend import Frontend, detect
 from .store import Store, open_store
@@ -74,7 +74,7 @@ def doctor(store: Any = None) -> Report:
         The store to look at; None is the configured default.
     """
     here = detect()
-    return Report((_python(), *_kernel(here), *_packages(), *_page(), *_store(store)))
+    return Report((_python(), *_kernel(here), *_packages(), *_page(), *_store(store), *_notify()))
 
 
 def _python() -> Finding:
@@ -159,3 +159,19 @@ def _store(given: Any) -> list[Finding]:
     if os.environ.get("HITL_STORE"):
         found.append(Finding("ok", "HITL_STORE", os.environ["HITL_STORE"]))
     return found
+
+
+def _notify() -> list[Finding]:
+    """Where messages go, and whether they arrive."""
+    return [
+        Finding(
+            "problem",
+            "notify",
+            f"{t.shown}: the last message was not delivered ({t.failed} failed, {t.sent} "
+            f"delivered). {t.fault}",
+            "check the address in hitl.configure(notify=…); what waits is in hitl.inbox()",
+        )
+        if t.fault
+        else Finding("ok", "notify", f"{t.shown}: {t.sent} delivered, {t.failed} failed")
+        for t in notifying.targets()
+    ]

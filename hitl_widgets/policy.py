@@ -273,7 +273,7 @@ class Administrator:
     retention_days
         How long ended runs may be kept.
     notify
-        Where notifications may go (prefixes); None: anywhere.
+        Where messages may go: beginnings of addresses (``python:`` for functions); None: anywhere.
     """
 
     always_ask: tuple[str, ...] = ()
