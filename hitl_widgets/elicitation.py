@@ -7,8 +7,10 @@ without a choice, which a server must not take for a no.
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -22,7 +24,8 @@ from .errors import (
     Withdrawn,
 )
 from .schema import shape_of
-from .standalone import Asking, Question
+from .standalone import Asking, Question, Under
+from .visible import is_hidden
 
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The form of a question that only wants to be accepted."""
@@ -44,7 +47,33 @@ class Elicited:
     content: dict[str, Any] | None = None
 
 
-async def elicit(params: Any, *, name: str, store: Any = None) -> Elicited:
+@dataclass(eq=False)
+class Calling:
+    """A call that a server works on: what it asks meanwhile belongs to it, and ends with it.
+
+    Attributes
+    ----------
+    under
+        The run of the call, or None for a call outside of any.
+    """
+
+    under: Under | None
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    asked: set[asyncio.Task[Elicited]] = field(default_factory=set[asyncio.Task[Elicited]])
+
+    def over(self) -> None:
+        """Take back what nobody waits for any more."""
+        for task in self.asked:
+            task.cancel()
+
+
+Who = Callable[[], Calling | None]
+"""Tells which call a server works on, if that can be told."""
+
+
+async def elicit(
+    params: Any, *, name: str, store: Any = None, under: Under | None = None
+) -> Elicited:
     """Put one elicitation to a person.
 
     Parameters
@@ -53,18 +82,20 @@ async def elicit(params: Any, *, name: str, store: Any = None) -> Elicited:
         `ElicitRequestFormParams` or `ElicitRequestURLParams`.
     name
         The server, as people know it.
+    under
+        The run that it belongs to.
 
     Raises
     ------
     ToolDefinitionError
-        The server's schema can not be a form.
+        The server's schema can not be a form, or its address is none to show to anybody.
     """
     if params.mode == "url":
-        return await _put(_address(params, name, store), content=False)
-    return await _put(_form(params, name, store), content=True)
+        return await _put(_address(params, name, store, under), content=False)
+    return await _put(_form(params, name, store, under), content=True)
 
 
-def _form(params: Any, name: str, store: Any) -> Question:
+def _form(params: Any, name: str, store: Any, under: Under | None) -> Question:
     return Question(
         name=f"{name}: elicitation",
         scope="mcp.elicitation",
@@ -74,13 +105,34 @@ def _form(params: Any, name: str, store: Any) -> Question:
         message=params.message,
         allowed=("answer", "decline"),
         store=store,
+        under=under,
     )
 
 
-def _address(params: Any, name: str, store: Any) -> Question:
+def host_of(url: str) -> str:
+    """Where a browser would go with an address.
+
+    Raises
+    ------
+    ToolDefinitionError
+        It is no web address, or browsers and this function could read it differently (they take
+        a backslash for a slash, and leave out what does not show).
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError as e:
+        raise ToolDefinitionError(f"{url!r} is no address: {e}.") from e
+    odd = "\\" in url or any(char.isspace() or is_hidden(char) for char in url)
+    if parts.scheme not in ("http", "https") or not host or odd:
+        raise ToolDefinitionError(f"{url!r} is no plain http or https address.")
+    return host
+
+
+def _address(params: Any, name: str, store: Any, under: Under | None) -> Question:
     # The host is shown apart: an address can be long enough to hide where it leads.
     url = str(params.url)
-    about = {"server": name, "host": urlsplit(url).hostname or "no host", "url": url}
+    about = {"server": name, "host": host_of(url), "url": url}
     return Question(
         name=f"{name}: open an address",
         scope="mcp.elicitation",
@@ -91,6 +143,7 @@ def _address(params: Any, name: str, store: Any) -> Question:
         allowed=("answer", "decline"),
         effect="unknown",
         store=store,
+        under=under,
     )
 
 
@@ -104,19 +157,44 @@ async def _put(question: Question, *, content: bool) -> Elicited:
     return Elicited("accept", value if content else None)
 
 
-def callback(*, name: str | None = None, store: Any = None) -> Callable[..., Awaitable[Any]]:
+def _nobody() -> None:
+    return None
+
+
+def callback(
+    *, name: str | None = None, store: Any = None, who: Who = _nobody
+) -> Callable[..., Awaitable[Any]]:
     """An `elicitation_callback` for any MCP client; see `adapters.mcp.elicitation_callback`."""
 
     async def elicitation(context: Any, params: Any) -> Any:
         from mcp_types import ElicitResult, ErrorData  # noqa: PLC0415  # an optional extra
 
         try:
-            told = await elicit(params, name=name or _server_of(context), store=store)
+            told = await _asked(params, name or _server_of(context), store, who())
         except ToolDefinitionError as e:
-            return ErrorData(code=INVALID_PARAMS, message=f"The schema can not be a form: {e}")
+            return ErrorData(code=INVALID_PARAMS, message=f"That can not be asked: {e}")
         return ElicitResult(action=told.action, content=told.content)
 
     return elicitation
+
+
+async def _asked(params: Any, name: str, store: Any, calling: Calling | None) -> Elicited:
+    """Ask where the call was made; whichever of the two ends first ends the other's question."""
+    if calling is None:
+        return await elicit(params, name=name, store=store)
+    task = asyncio.create_task(
+        elicit(params, name=name, store=store, under=calling.under),
+        context=calling.context.copy(),
+    )
+    calling.asked.add(task)
+    try:
+        await asyncio.wait({task})
+    finally:
+        calling.asked.discard(task)
+        if not task.done():  # the connection has gone
+            task.cancel()
+            await asyncio.wait({task})
+    return Elicited("cancel") if task.cancelled() else task.result()
 
 
 def _server_of(context: Any) -> str:

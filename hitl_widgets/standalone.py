@@ -28,9 +28,11 @@ from .errors import (
     NoReviewer,
     OutcomeUnknown,
     RunSuspended,
+    SnapshotNotFound,
     StaleFingerprint,
     Withdrawn,
 )
+from .events import Chunk
 from .fingerprint import digest, fingerprint, mask
 from .request import (
     Call,
@@ -48,9 +50,23 @@ from .request import (
 from .schema import Shape
 from .store import open_store
 from .store.base import NewCall
-from .surface import Surface
+from .surface import RunScreen, Surface
 
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Under:
+    """The agent's run in which a question comes up: it is shown there, and stays its own.
+
+    Attributes
+    ----------
+    agent_path
+        Ids of the agents from the root to the one whose call asks.
+    """
+
+    run_id: str
+    agent_path: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +83,8 @@ class Question:
         The arguments as they are now; asked again at the claim (R3).
     perform
         What an approval lets run, or None (`ask`, `confirm`).
+    under
+        The run that it belongs to, or None.
     """
 
     name: str
@@ -85,6 +103,7 @@ class Question:
     quorum: int = 1
     reviewers: tuple[str, ...] | None = None
     store: Any = None
+    under: Under | None = None
 
 
 class Asking:
@@ -136,7 +155,7 @@ class Asking:
             digests=identity.digests,
             state="pending",
             agent_id=question.scope,
-            agent_path=(),
+            agent_path=() if question.under is None else question.under.agent_path,
             created_at=utc(now),
             effect=question.effect,
             allowed=question.allowed,
@@ -148,6 +167,7 @@ class Asking:
                 "schema_digest": None,
                 "how": "verb",
                 "portable": told.portable,
+                **({} if question.under is None else {"under": question.under.run_id}),
                 **({} if question.initial is None else {"initial": question.initial}),
             },
             origin=self.shown.origin() if self.shown is not None else {},
@@ -258,9 +278,7 @@ class Asking:
             with shown.waiting() if shown is not None and asking else nullcontext():
                 screen = None
                 if shown is not None and asking:
-                    screen = shown.run_started(
-                        run_id=run.id, title="", store=self.store, cancel=None
-                    )
+                    screen = await self._screen(shown, run)
                     screen.request(request)
                 return await self._decided(run, request, screen)
         finally:
@@ -268,6 +286,22 @@ class Asking:
             if self._consulting is not None:
                 self._consulting.cancel()
             stop()
+
+    async def _screen(self, shown: Surface, run: Run) -> RunScreen:
+        """Its own output, or that of the run which it belongs to, if that is shown here."""
+        under = self.question.under
+        if under is None or shown.screen_of(under.run_id) is None or not await self._keeps(under):
+            return shown.run_started(run_id=run.id, title="", store=self.store, cancel=None)
+        theirs = shown.run_started(run_id=under.run_id, title="", store=self.store, cancel=None)
+        return _Lent(theirs)
+
+    async def _keeps(self, under: Under) -> bool:
+        """Whether that run is in this store: its panel decides on its own store only."""
+        try:
+            await self.desk.read(self.store.run, under.run_id)
+        except SnapshotNotFound:
+            return False
+        return True
 
     def _wake(self) -> None:
         self._changed.set()
@@ -485,6 +519,27 @@ class Asking:
             await self.desk.write(self.store.end_run, run.id, self.token, "cancelled", outcome)
         except LeaseLost:  # it had ended before
             return
+
+
+class _Lent:
+    """`surface.RunScreen` of another run: what ends with this question is not that run."""
+
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+
+    def chunk(self, chunk: Chunk) -> None:
+        """Show it there."""
+        self._screen.chunk(chunk)
+
+    def request(self, request: Request) -> None:
+        """Show it there."""
+        self._screen.request(request)
+
+    def paused(self) -> None:
+        """Say nothing of the run."""
+
+    def ended(self, state: str, outcome: dict[str, Any]) -> None:
+        """Say nothing of the run."""
 
 
 def _on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

@@ -16,20 +16,28 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self, cast
 
-from ..elicitation import callback
-from ..errors import AgentDefinitionError, HitlError
+from ..elicitation import Calling, callback
+from ..errors import AgentDefinitionError, HitlError, ToolDefinitionError
 from ..policy import Auto, Policy, disabled
 from ..request import Effect
-from ..schema import shape_of
+from ..schema import Shape, shape_of
+from ..standalone import Under
+from .context import ToolContext
 from .tools import Config, Entry, Tool, entry_of
 
 CONNECTION_CLOSED = -32000
 """The SDK's error code of a request whose connection went away."""
 
+MOST_PAGES = 1_000
+"""A list of tools that has more pages is taken for one without end."""
+
 WENT_AWAY = (
     "{0}: the server went away before it answered; whether it did anything is not known. Find "
     "out before you call it again."
 )
+
+CONTEXT = "\0context"
+"""Where a tool's body finds its context: no server's parameter has that name."""
 
 _log = logging.getLogger("hitl_widgets")
 
@@ -86,7 +94,7 @@ class MCPToolset:
         self._env = None if env is None else dict(env)
         self._timeout = timeout
         self._mode = mode
-        self._store = store
+        self.store = store
         self._connection: _Connection | None = None
 
     def __repr__(self) -> str:
@@ -112,7 +120,7 @@ class MCPToolset:
         AgentDefinitionError
             The server can not be reached, or `configs` names a tool that it does not have.
         """
-        self._store = store if self._store is None else self._store
+        self.store = store if self.store is None else self.store
         await (await self._connected()).fresh()
 
     async def close(self) -> None:
@@ -121,15 +129,24 @@ class MCPToolset:
         if connection is not None:
             await connection.close()
 
-    async def call(self, name: str, args: Mapping[str, Any]) -> Any:
+    async def call(
+        self, name: str, args: Mapping[str, Any], context: ToolContext | None = None
+    ) -> Any:
         """Call a tool of the server by its own name, ungated: what an approved call does.
+
+        Parameters
+        ----------
+        context
+            Of the agent's call, if it is one: what the server asks meanwhile is shown with its
+            run.
 
         Raises
         ------
         ToolFailed
             The server says so, or it went away meanwhile.
         """
-        return await (await self._connected()).call(name, dict(args))
+        under = None if context is None else Under(context.run_id, context.agent_path)
+        return await (await self._connected()).call(name, dict(args), Calling(under))
 
     async def _connected(self) -> _Connection:
         connection = self._connection
@@ -142,12 +159,9 @@ class MCPToolset:
         """An `mcp.Client` for this server."""
         from mcp import Client  # noqa: PLC0415  # an optional extra
 
+        options: dict[str, Any] = {"elicitation_callback": callback(store=self.store), **callbacks}
         return Client(
-            self._target(),
-            mode=self._mode,
-            elicitation_callback=cast("Any", callback(store=self._store)),
-            read_timeout_seconds=self._timeout,
-            **callbacks,
+            self._target(), mode=self._mode, read_timeout_seconds=self._timeout, **options
         )
 
     def _target(self) -> Any:
@@ -174,19 +188,34 @@ class MCPToolset:
         found: dict[str, Entry] = {}
         for tool in listed:
             made = self._tool(tool)
+            if made.id in found:
+                raise AgentDefinitionError(
+                    f"{self.server!r} lists two tools called {tool.name!r}: which one a call "
+                    "would run can not be told."
+                )
             policy = self.configs.get(tool.name, self.policy)
             found[made.id] = replace(entry_of(made, policy), later=True)
         self.entries = found
 
+    def _shape(self, tool: Any) -> Shape:
+        try:
+            return shape_of(tool.input_schema)
+        except ToolDefinitionError as e:
+            raise AgentDefinitionError(
+                f"{self.server!r} has a tool {tool.name!r} whose schema can not be used: {e}"
+            ) from e
+
     def _tool(self, tool: Any) -> Tool:
         async def call(**given: Any) -> Any:
-            return await self.call(tool.name, given)
+            context = given.pop(CONTEXT)
+            return await self.call(tool.name, given, context)
 
         return Tool(
             id=f"{self.prefix}{tool.name}",
             description=tool.description or tool.title or tool.name,
             function=call,
-            shape=shape_of(tool.input_schema),
+            shape=self._shape(tool),
+            context_parameters=(CONTEXT,),
             effect=effect_of(tool.annotations),
         )
 
@@ -208,6 +237,7 @@ class _Connection:
         self._over = asyncio.Event()
         self._stale = True
         self._listing = asyncio.Lock()
+        self._calls: list[Calling] = []
         self._task = asyncio.ensure_future(self._serve())
 
     @property
@@ -238,26 +268,45 @@ class _Connection:
             if not self._stale:
                 return
             self._stale = False
-            client = await self._ready
-            listed: list[Any] = []
-            cursor: str | None = None
-            while True:
-                page = await client.list_tools(cursor=cursor, cache_mode="refresh")
-                listed += page.tools
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            self._toolset.take(listed)
+            try:
+                self._toolset.take(await self._listed(await self._ready))
+            except BaseException:
+                self._stale = True
+                raise
 
-    async def call(self, name: str, args: dict[str, Any]) -> Any:
+    async def _listed(self, client: Any) -> list[Any]:
+        listed: list[Any] = []
+        cursor: str | None = None
+        seen: set[str | None] = set()
+        while cursor not in seen and len(seen) < MOST_PAGES:
+            seen.add(cursor)
+            try:
+                page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+            except Exception as e:
+                raise AgentDefinitionError(
+                    f"The MCP server {self._toolset.server!r} does not list its tools: {_words(e)}"
+                ) from e
+            listed += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                return listed
+        raise AgentDefinitionError(
+            f"The MCP server {self._toolset.server!r} lists tools without end (no page of {len(seen)} "
+            "was the last): its list can not be used."
+        )
+
+    async def call(self, name: str, args: dict[str, Any], calling: Calling) -> Any:
         """Call a tool; see `MCPToolset.call`."""
         client = await self._ready
         called = asyncio.ensure_future(client.call_tool(name, args))
+        self._calls.append(calling)
         try:
             await asyncio.wait({called, self._task}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             gone = not called.done()
             called.cancel()
+            self._calls.remove(calling)
+            calling.over()
         if gone:
             raise ToolFailed(WENT_AWAY.format(name))
         try:
@@ -268,6 +317,10 @@ class _Connection:
             self._over.set()  # the next call connects anew
             raise ToolFailed(WENT_AWAY.format(name)) from e
         return _result(name, result)
+
+    def _at_work(self) -> Calling | None:
+        """The call that the server works on; of several, none: it does not say which one asks."""
+        return self._calls[0] if len(self._calls) == 1 else None
 
     async def close(self) -> None:
         """Disconnect."""
@@ -281,7 +334,9 @@ class _Connection:
     async def _serve(self) -> None:
         try:
             async with (
-                self._toolset.client(message_handler=self._hear) as client,
+                self._toolset.client(
+                    message_handler=self._hear, elicitation_callback=self._asks()
+                ) as client,
                 asyncio.TaskGroup() as tasks,
             ):
                 listening = tasks.create_task(self._listen(client))
@@ -293,6 +348,9 @@ class _Connection:
                 self._ready.set_exception(e)
                 return
             _log.exception("the connection to %r broke", self._toolset.server)
+
+    def _asks(self) -> Any:
+        return callback(store=self._toolset.store, who=self._at_work)
 
     async def _hear(self, message: Any) -> None:
         """Servers up to 2025-11-25 say by themselves that their tools changed."""

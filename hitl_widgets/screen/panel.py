@@ -104,7 +104,7 @@ class RunPanel(HubWidget):
 
     def show(self, request: Request) -> None:
         """Hear of a change at the desk."""
-        if request.run_id == self.run_id:
+        if request.run_id == self.run_id or request.id in self._shown:
             self.request(request)
 
     # -- on the owning loop ---------------------------------------------------------------------

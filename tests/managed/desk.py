@@ -22,12 +22,14 @@ class Screen:
         self.chunks: list[Any] = []
         self.drawn: dict[str, Request] = {}
         self.end: tuple[str, dict[str, Any]] | None = None
+        self.drew = asyncio.Event()
 
     def chunk(self, chunk: Any) -> None:
         self.chunks.append(chunk)
 
     def request(self, request: Request) -> None:
         self.drawn[request.id] = request
+        self.drew.set()
 
     def paused(self) -> None: ...
 
@@ -59,9 +61,14 @@ class Surface:
     def blocking(self) -> Any:
         return nullcontext()
 
+    def remember_cell(self) -> None: ...
+
     def run_started(self, *, run_id: str, title: str, cancel: Any, **_: Any) -> Screen:
-        self.screens.append(Screen(run_id, title, cancel))
-        return self.screens[-1]
+        found = self.screen_of(run_id)
+        if found is None:
+            found = Screen(run_id, title, cancel)
+            self.screens.append(found)
+        return found
 
     def screen_of(self, run_id: str) -> Screen | None:
         return next((s for s in self.screens if s.run_id == run_id), None)
