@@ -13,6 +13,7 @@ from . import surface as _surface
 
 if TYPE_CHECKING:
     from . import adapters as adapters
+    from . import previews as previews
     from . import teaching as teaching
     from . import testing as testing
     from .adapters.recognise import run as run
@@ -144,7 +145,7 @@ _MODULES = {
     "verbs": "decide decide_all grants history inbox pending revoke settle",
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
-_SUBMODULES = ("adapters", "teaching", "testing")
+_SUBMODULES = ("adapters", "previews", "teaching", "testing")
 
 __all__ = sorted([*_WHERE, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]  # noqa: PLE0605
 

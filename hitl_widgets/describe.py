@@ -161,7 +161,7 @@ def _object(value: Any, told: Description, where: str) -> Any:
         )
     if library in ("pandas", "polars") and name in ("DataFrame", "Series", "LazyFrame"):
         told.portable = False
-        return _pandas(value) if library == "pandas" else _polars(value)
+        return describe_table(value)
     if library == "numpy" and name == "ndarray":
         told.portable = False
         return _array(value)
@@ -192,6 +192,11 @@ def _file(path: Path, told: Description) -> Any:
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
     return {KIND: "file", "path": str(path), "bytes": path.stat().st_size, "sha256": content}
+
+
+def describe_table(value: Any) -> dict[str, Any]:
+    """A pandas or polars table or series as arguments describe it."""
+    return _pandas(value) if type(value).__module__.startswith("pandas") else _polars(value)
 
 
 def _pandas(value: Any) -> dict[str, Any]:

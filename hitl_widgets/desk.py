@@ -347,7 +347,11 @@ class Desk:
         if expert is not None:
             await expert.permit_edit(request, checked)
         identity = fingerprint(
-            request.tool_name, checked, secrets=request.secrets, key=self.store.secret_key()
+            request.tool_name,
+            checked,
+            secrets=request.secrets,
+            key=self.store.secret_key(),
+            bound=request.scope.get("bound"),
         )
         return {
             "validated_by": by,

@@ -120,6 +120,13 @@ def unmask(edited: Any, original: Any, secrets: Sequence[str]) -> Any:
     return _replace(edited, secrets, old)
 
 
+def values_at(args: Any, secrets: Sequence[str]) -> list[Any]:
+    """The values that `mask` would hide."""
+    found: list[Any] = []
+    _replace(args, secrets, lambda _pointer, value: found.append(value))
+    return found
+
+
 def lookup(value: Any, pointer: str) -> Any:
     """The part of a JSON value at a JSON Pointer; None where there is none."""
     for step in steps(pointer):

@@ -18,6 +18,7 @@ from pydantic_core import to_jsonable_python
 from . import deciders, surface
 from .describe import Description, describe_arguments, describe_owner
 from .errors import AgentDefinitionError, Declined, NoReviewer
+from .previews.look import SECONDS, plan_of
 from .request import Effect, OnExpire
 from .schema import shape_of
 from .standalone import Asking, Question
@@ -139,6 +140,10 @@ def require_approval(
     reviewers: Sequence[str] | None = None,
     quorum: int = 1,
     store: Any = None,
+    preview: Callable[..., Any] | None = None,
+    preview_timeout: float = SECONDS,
+    bind_preview: bool = False,
+    reads: Sequence[str] = (),
 ) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
 
 
@@ -158,6 +163,9 @@ def require_approval(function: Any = None, /, **options: Any) -> Any:
         Argument name → function giving JSON, for objects without an exact form.
     key
         Names a call, so that it survives a restart; a text, or a function of the arguments.
+    preview, preview_timeout, bind_preview, reads
+        What is shown of it before it is asked, as for `tool`; here a preview gets the very objects
+        that the call was given.
 
     Raises
     ------
@@ -179,6 +187,10 @@ def _gate(
     describe: Mapping[str, Callable[[Any], Any]] | None = None,
     message: str | None = None,
     key: str | Callable[..., str] | None = None,
+    preview: Callable[..., Any] | None = None,
+    preview_timeout: float = SECONDS,
+    bind_preview: bool = False,
+    reads: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     if not inspect.isroutine(function):
@@ -189,6 +201,16 @@ def _gate(
     _check_gate(function.__name__, effect=effect, secret=secret, key=key, **options)
     signature = inspect.signature(function)
     name = function.__name__
+    plan = plan_of(
+        f"require_approval on {name}",
+        function,
+        [*signature.parameters],
+        preview=preview,
+        seconds=preview_timeout,
+        bind=bind_preview,
+        reads=reads,
+        error=AgentDefinitionError,
+    )
     asynchronous = inspect.iscoroutinefunction(function)
     first = next(iter(signature.parameters), "")
     method = first in ("self", "cls") and "." in function.__qualname__
@@ -221,6 +243,8 @@ def _gate(
             allowed=("approve", "decline", "respond"),
             effect=effect or "unknown",
             key=key(*args, **kwargs) if callable(key) else key,
+            plan=plan,
+            values=seen,
             reviewers=None if reviewers is None else tuple(reviewers),
             **options,
         )

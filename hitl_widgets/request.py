@@ -68,6 +68,9 @@ ARROWS: tuple[Arrow, ...] = (
 )
 """Every change of a request's state. A request begins as ``pending``."""
 
+WAITING: tuple[State, ...] = ("pending", "outcome_unknown")
+"""States in which a person has something to say."""
+
 TERMINAL: frozenset[str] = frozenset(
     {"declined", "responded", "expired", "withdrawn", "stale", "blocked", "refused", "done"}
     | {"failed"}
@@ -234,6 +237,10 @@ class Request:
         ``{"policy_version", "schema_digest"}``: stored with the approval, outside the digest.
     declined_before
         How often the same fingerprint was declined earlier in this run.
+    preview
+        What would happen, see `previews.look.Looked`; None without a preview.
+    reads
+        Name of a variable → what it was when this was asked, see `previews.names.summary`.
     """
 
     id: str
@@ -274,6 +281,8 @@ class Request:
     identity_source: str | None = None
     via: str | None = None
     decided_at: datetime | None = None
+    preview: dict[str, Any] | None = field(default=None, repr=False)
+    reads: dict[str, Any] = field(default_factory=dict[str, Any])
     store: Any = field(default=None, repr=False, compare=False)
 
     @property

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from pydantic_core import to_jsonable_python
@@ -34,6 +34,7 @@ from .errors import (
 )
 from .events import Chunk
 from .fingerprint import digest, fingerprint, mask
+from .previews.look import Looked, Plan, differences, look
 from .request import (
     Call,
     Effect,
@@ -85,6 +86,8 @@ class Question:
         What an approval lets run, or None (`ask`, `confirm`).
     under
         The run that it belongs to, or None.
+    plan, values
+        What is looked at before it is asked, and the arguments by name for that.
     """
 
     name: str
@@ -104,6 +107,8 @@ class Question:
     reviewers: tuple[str, ...] | None = None
     store: Any = None
     under: Under | None = None
+    plan: Plan | None = None
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Asking:
@@ -125,7 +130,8 @@ class Asking:
         """Put the question and wait; the answer, or why there is none."""
         question = self.question
         told = question.describe()
-        request = self._request(told, new_id("run"), new_id("c"), ordinal=0)
+        looked = await self._look(told)
+        request = self._request(told, looked, new_id("run"), new_id("c"), ordinal=0)
         run, request = await self._open(told, request)
         if request is None:
             return await self._earlier(run)
@@ -138,11 +144,23 @@ class Asking:
 
     # -- opening
 
-    def _request(self, told: Description, run_id: str, call_id: str, *, ordinal: int) -> Request:
+    async def _look(self, told: Description, *, bound_only: bool = False) -> Looked:
+        question = self.question
+        return await look(
+            question.plan,
+            question.values,
+            secrets=told.secrets,
+            plain=told.args,
+            bound_only=bound_only,
+        )
+
+    def _request(
+        self, told: Description, looked: Looked, run_id: str, call_id: str, *, ordinal: int
+    ) -> Request:
         question = self.question
         now = time.time()
         schema = None if question.shape is None else question.shape.json_schema
-        identity = self._identity(told, ordinal)
+        identity = self._identity(told, looked, ordinal)
         return Request(
             id=new_id("r"),
             run_id=run_id,
@@ -167,6 +185,7 @@ class Asking:
                 "schema_digest": None,
                 "how": "verb",
                 "portable": told.portable,
+                **({"bound": looked.bound} if looked.bound else {}),
                 **({} if question.under is None else {"under": question.under.run_id}),
                 **({} if question.initial is None else {"initial": question.initial}),
             },
@@ -177,14 +196,16 @@ class Asking:
             resumable=question.key is not None,
             quorum=question.quorum,
             reviewers=question.reviewers,
+            preview=looked.preview,
+            reads=looked.reads,
         )
 
-    def _identity(self, told: Description, ordinal: int) -> Any:
+    def _identity(self, told: Description, looked: Looked, ordinal: int) -> Any:
         question = self.question
-        bound: dict[str, Any] | None = None
+        bound: dict[str, Any] = dict(looked.bound)
         if question.kind == "input" or question.message is not None or ordinal:
             schema = None if question.shape is None else question.shape.json_schema
-            bound = {
+            bound |= {
                 "ordinal": ordinal,
                 "message": question.message,
                 "resume_schema": digest(schema),
@@ -203,7 +224,7 @@ class Asking:
             created_at=now,
             updated_at=now,
             key=question.key,
-            key_digest=None if question.key is None else request.fingerprint,
+            key_digest=None if question.key is None else self._identity(told, Looked(), 0).text,
             notebook=request.origin.get("notebook"),
             resumable=question.key is not None,
             owner=self.store.owner,
@@ -224,6 +245,7 @@ class Asking:
         )
         template = {**to_doc(request), "tool_name": question.name, "kind": question.kind}
         template |= {"fingerprint": request.fingerprint, "agent_id": question.scope}
+        template["preview"] = None
         new = NewCall(call, template, request)
         if question.key is not None:
             await self.desk.write(self.store.sweep)
@@ -382,13 +404,14 @@ class Asking:
     async def _claim_and_run(self, run: Run, request: Request, screen: Any) -> Request | None:
         token = new_id("t")
         told = self.question.describe()
+        looked = await self._look(told, bound_only=True)
         try:
             await self.desk.write(
                 self.store.claim,
                 request.id,
                 self.token,
                 token,
-                fingerprint=self._identity(told, request.ordinal).text,
+                fingerprint=self._identity(told, looked, request.ordinal).text,
                 schema_digest=None,
             )
         except StaleFingerprint as e:
@@ -432,10 +455,12 @@ class Asking:
     async def _stale(
         self, request: Request, told: Description, error: StaleFingerprint, screen: Any
     ) -> Request:
+        looked = await self._look(told)
         again = self._request(
-            told, request.run_id, request.tool_call_id, ordinal=request.ordinal + 1
+            told, looked, request.run_id, request.tool_call_id, ordinal=request.ordinal + 1
         )
-        again = replace(again, scope={**again.scope, "stale": str(error)})
+        more = {"stale": str(error), "changed": differences(request, looked)}
+        again = replace(again, scope={**again.scope, **more})
         detail = {"why": str(error)}
         await self.desk.write(
             self.store.move, request.id, "make_stale", "stale", opens=again, detail=detail

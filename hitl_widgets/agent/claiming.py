@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
 from ..fingerprint import diff
+from ..previews.look import Looked, differences
 from ..request import Request, new_id
 from .asking import asked_again, fresh
 from .proposals import BLOCKED, DISABLED, describe, forbidden, identity
@@ -29,7 +30,7 @@ async def claim(run: CallRun, request: Request) -> bool:
         _same_schema(run, request)
         args = run.tool.check(args)
         await _check_answer(run, request)
-        now = identity(request, args, run.tool, run.driver.desk.store)
+        now = identity(await _as_now(run, request, args), args, run.tool, run.driver.desk.store)
         run.call = await run.driver.write(
             "claim",
             request.id,
@@ -53,6 +54,14 @@ def _same_schema(run: CallRun, request: Request) -> None:
             f"The input schema of {run.tool.id} changed since {request.id} was asked. "
             "Nothing ran: look at the call again."
         )
+
+
+async def _as_now(run: CallRun, request: Request, args: dict[str, Any]) -> Request:
+    """The request, bound to what its variables and its preview are now (R3)."""
+    if run.tool.plan is None or request.kind != "approval" or request.message is not None:
+        return request
+    looked = await run.tool.look(args, bound_only=True)
+    return replace(request, scope={**request.scope, "bound": looked.bound})
 
 
 async def _check_answer(run: CallRun, request: Request) -> None:
@@ -89,15 +98,22 @@ async def _stale(run: CallRun, request: Request, args: dict[str, Any], error: Hi
     if request.kind == "input":
         await _refuse(run, request, error, [])
         return
+    looked = Looked()
     with contextlib.suppress(InvalidAnswer):  # then shown as it is: a human may edit it
         args = run.tool.check(args)
+        looked = await run.tool.look(args)
     again = describe(
         run.frame,
         run.tool,
         replace(run.call, args=args),
         ordinal=run.questions.ordinal,
         kind="approval",
-        more={"stale": str(error), "replaces": request.id},
+        more={
+            "stale": str(error),
+            "replaces": request.id,
+            "changed": differences(request, looked),
+        },
+        looked=looked,
     )
     changes = diff((request.decision or {}).get("edited", {}).get("digests", request.digests),
                    again.digests)  # fmt: skip

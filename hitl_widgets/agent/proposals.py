@@ -18,6 +18,7 @@ from ..policy import (
     administrator,
     evaluate,
 )
+from ..previews.look import Looked
 from ..request import Call, Evaluation, Kind, Request, Verdict, new_id, to_doc, utc
 from ..schema import Shape
 from ..standing import Subject, covering
@@ -140,7 +141,8 @@ async def _judge(
             text = DISABLED if judged.evaluation is None else DENIED
             return _refused(call, text.format(call.tool_name), entry.tool)
         case "ask":
-            return _asking(frame, entry.tool, call, kind="approval")
+            looked = await entry.tool.look(call.args)
+            return _asking(frame, entry.tool, call, kind="approval", looked=looked)
         case _:
             return _free(frame, entry.tool, call)
 
@@ -208,9 +210,11 @@ def _free(frame: FrameRun, tool: Tool, call: Call) -> Proposal:
     return Proposal(NewCall(call, _template(asked, tool)), asked.args)
 
 
-def _asking(frame: FrameRun, tool: Tool, call: Call, kind: Kind) -> Proposal:
+def _asking(
+    frame: FrameRun, tool: Tool, call: Call, kind: Kind, looked: Looked | None = None
+) -> Proposal:
     how = "gate" if kind == "approval" else "client"
-    asked = describe(frame, tool, call, ordinal=0, kind=kind, how=how)
+    asked = describe(frame, tool, call, ordinal=0, kind=kind, how=how, looked=looked)
     return Proposal(NewCall(call, _template(asked, tool), asked), asked.args)
 
 
@@ -224,6 +228,7 @@ def _template(asked: Request, tool: Tool) -> dict[str, Any]:
         "resource_id": asked.resource_id,
         "kind": "approval",
         "idempotent": tool.idempotent,
+        "preview": None,
     }
     return {**to_doc(asked), **fixed}
 
@@ -240,9 +245,11 @@ def describe(
     message: str | None = None,
     how: str = "gate",
     more: Mapping[str, Any] | None = None,
+    looked: Looked | None = None,
 ) -> Request:
     """The request about a call: masked, fingerprinted, and everything a card needs."""
     driver = frame.driver
+    looked = looked or Looked()
     secrets = tool.secrets_in(call.args)
     resume_schema: dict[str, Any] | None = {} if kind == "input" else None
     if resume is not None:
@@ -251,6 +258,7 @@ def describe(
         "policy_version": frame.policy_version,
         "schema_digest": tool.shape.digest,
         "how": how,
+        **({"bound": looked.bound} if looked.bound else {}),
         **(more or {}),
     }
     if kind == "input" and (tool.consent or resume is None or resume.is_consent):
@@ -284,6 +292,8 @@ def describe(
         on_expire=tool.on_expire,
         quorum=tool.quorum,
         reviewers=tool.reviewers,
+        preview=looked.preview,
+        reads=looked.reads,
     )
     seconds = tool.expires or driver.root.options.get("expires")
     known = identity(draft, call.args, tool, driver.desk.store)
@@ -306,9 +316,10 @@ def _allowed(kind: Kind, how: str) -> tuple[Verdict, ...]:
 def identity(request: Request, args: Mapping[str, Any], tool: Tool, store: Store) -> Fingerprint:
     """What a request is about, if the call had these arguments now.
 
-    An approval of a call is about the call alone; what a body asks is also about the question.
+    An approval of a call is about the call, and what its scope says is bound to it (variables, a
+    preview); what a body asks is also about the question.
     """
-    bound: dict[str, Any] | None = None
+    bound: dict[str, Any] | None = request.scope.get("bound")
     if request.kind == "input" or request.message is not None:
         bound = {
             "ordinal": request.ordinal,

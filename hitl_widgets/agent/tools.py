@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from ..errors import AgentDefinitionError, ToolDefinitionError
 from ..policy import FUNCTION, Auto, Evaluator, Predicate, ToolRule, disabled
+from ..previews.look import SECONDS, Looked, Plan, look, plan_of
 from ..request import Effect, OnExpire
 from ..schema import Shape, shape_of, shape_of_parameters
 from .context import ToolContext
@@ -47,6 +48,7 @@ class Tool:
     quorum: int = 1
     enabled: bool = True
     agent: Any = None
+    plan: Plan | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, ungated: for the author's own tests."""
@@ -92,12 +94,24 @@ class Tool:
         return self._bound(args, context)()
 
     def _bound(self, args: Mapping[str, Any], context: ToolContext) -> Callable[[], Any]:
-        value = self.shape.validate(dict(args))
-        keywords = cast("dict[str, Any]", value) if isinstance(value, Mapping) else _fields(value)
         return functools.partial(
             cast("Callable[..., Any]", self.function),
-            **keywords,
+            **self._values(args),
             **dict.fromkeys(self.context_parameters, context),
+        )
+
+    def _values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Checked JSON arguments as the body gets them."""
+        value = self.shape.validate(dict(args))
+        return cast("dict[str, Any]", value) if isinstance(value, Mapping) else _fields(value)
+
+    async def look(self, args: Mapping[str, Any], *, bound_only: bool = False) -> Looked:
+        """What stands around a call with these arguments: its preview, and what it reads."""
+        if self.plan is None:
+            return Looked()
+        secrets = self.secrets_in(args)
+        return await look(
+            self.plan, self._values(args), secrets=secrets, plain=args, bound_only=bound_only
         )
 
     def to_json(self, result: Any) -> Any:
@@ -138,6 +152,10 @@ def tool(
     reviewers: Sequence[str] | None = None,
     quorum: int = 1,
     enabled: bool = True,
+    preview: Callable[..., Any] | None = None,
+    preview_timeout: float = SECONDS,
+    bind_preview: bool = False,
+    reads: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
 
@@ -172,6 +190,17 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         Who may decide (names), and how many must agree.
     enabled
         False: calls are refused.
+    preview
+        A function (sync or async) of those of the arguments that it takes, by name; it only reads,
+        and returns what would happen: a DataFrame, text, a figure, what `previews` makes, or a list
+        of them. It runs before the card; one that fails or takes too long says so there.
+    preview_timeout
+        Seconds that it may take.
+    bind_preview
+        What it shows is part of the fingerprint: when it differs at the claim, a new card asks.
+    reads
+        Names of variables (in the tool's module or the notebook) whose content is part of the
+        fingerprint: when one changed since this was asked, a new card says how.
 
     Raises
     ------
@@ -196,12 +225,26 @@ def _make(
     effect: Effect | None = None,
     secret: Sequence[str] = (),
     reviewers: Sequence[str] | None = None,
+    preview: Callable[..., Any] | None = None,
+    preview_timeout: float = SECONDS,
+    bind_preview: bool = False,
+    reads: Sequence[str] = (),
     **options: Any,
 ) -> Tool:
     name = id or getattr(function, "__name__", "")
     _check_options(name, require_approval, effect, secret, options)
     parameters = shape_of_parameters(function, skip=_is_context)
     shape = parameters if input_schema is None else shape_of(input_schema)
+    plan = plan_of(
+        name,
+        function,
+        [p for p in inspect.signature(function).parameters if p not in parameters.skipped],
+        preview=preview,
+        seconds=preview_timeout,
+        bind=bind_preview,
+        reads=reads,
+        error=ToolDefinitionError,
+    )
     made = Tool(
         id=name,
         description=description or parameters.function_description or name,
@@ -215,6 +258,7 @@ def _make(
         effect=effect or "unknown",
         declared_secrets=tuple(secret),
         reviewers=None if reviewers is None else tuple(reviewers),
+        plan=plan,
         **options,
     )
     functools.update_wrapper(cast("Any", made), function, updated=())

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ..request import Effect, Kind, OnExpire, State, Verdict
+from .preview_messages import PreviewDoc, ReadChange, ReadDoc
 
 
 class _Doc(BaseModel):
@@ -339,6 +340,12 @@ class RequestView(_Doc):
         description="How far a standing grant could reach; empty: none can be given.",
     )
     reviewers: list[str] | None = None
+    preview: PreviewDoc | None = None
+    reads: list[ReadDoc] = Field(default_factory=list[ReadDoc])
+    reads_changed: list[ReadChange] = Field(default_factory=list[ReadChange])
+    preview_changed: bool = Field(
+        default=False, description="It is another one than when the call was asked before."
+    )
 
 
 class TextItem(_Doc):

@@ -13,6 +13,7 @@ from ..request import Evaluation, Request
 from ..standing import grantable
 from .formdata import form_doc
 from .messages import Cell, Compared, Decided, RequestView, Why
+from .preview_views import preview_doc, read_changes, read_docs
 
 STRIP_CELLS = 48
 """At most so many cells: more would be too small to tell apart."""
@@ -72,6 +73,10 @@ def request_view(
         editable=is_editable(request),
         always=[*grantable(request)] if request.state == "pending" else [],
         reviewers=None if request.reviewers is None else [*request.reviewers],
+        preview=preview_doc(request),
+        reads=read_docs(request),
+        reads_changed=read_changes(request),
+        preview_changed=bool((request.scope.get("changed") or {}).get("preview")),
     )
     return view.model_dump(mode="json")
 

@@ -54,6 +54,23 @@ export function Args({ args, gate, secrets, described = false }: ArgsProps) {
   );
 }
 
+/** Where values are shown outside of the arguments: the same rules, the same gate. */
+export function Within({ gate, children }: { gate: Gate; children: preact.ComponentChildren }) {
+  return (
+    <ShownContext.Provider value={{ gate, secrets: {}, described: false }}>
+      {children}
+    </ShownContext.Provider>
+  );
+}
+
+/** Says that not all of a text was kept to be shown. */
+export function Entire({ shown, all }: { shown: number; all: number }) {
+  const { say, locale } = useUi();
+  if (shown >= all) return null;
+  const counts = { shown: number(shown, locale), all: number(all, locale) };
+  return <p class="cut">{say("args.cut", counts)}</p>;
+}
+
 function chunks<T>(all: T[]): T[][] {
   const count = Math.ceil(all.length / CHUNK);
   return Array.from({ length: count }, (_, i) => all.slice(i * CHUNK, (i + 1) * CHUNK));
@@ -281,7 +298,7 @@ function Short({ text }: { text: string }) {
   );
 }
 
-function Text({ text, pointer, name }: { text: string; pointer: string; name: string }) {
+export function Text({ text, pointer, name }: { text: string; pointer: string; name: string }) {
   const { say, locale } = useUi();
   const { gate } = useShown();
   const [all, setAll] = useState(gate.was(pointer, "open"));
@@ -324,7 +341,7 @@ interface ScrollProps {
 }
 
 /** A block that scrolls; its end must be reached if it does. */
-function ScrollBlock({ id, label, on, children }: ScrollProps) {
+export function ScrollBlock({ id, label, on, children }: ScrollProps) {
   const ref = useRef<HTMLDivElement>(null);
   const { gate } = useShown();
   const was = useRef({ low: false, right: false });

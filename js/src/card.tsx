@@ -10,6 +10,7 @@ import { Gate } from "./gate";
 import type { RequestView } from "./generated/messages";
 import { Head } from "./head";
 import { parse } from "./json";
+import { Preview } from "./preview";
 import { Settle } from "./settle";
 import { Silence } from "./silence";
 import { useUi } from "./ui";
@@ -108,6 +109,7 @@ function Details({ view }: { view: RequestView }) {
     <div class="details">
       <Head view={view} live={false} />
       <Args args={parse(view.args)} gate={gate} secrets={view.secrets} described={view.described} />
+      <Preview view={view} gate={gate} />
       {edited && (
         <Difference
           before={view}

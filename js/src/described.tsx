@@ -150,7 +150,14 @@ function Remark({ described: d }: { described: Description }) {
   );
 }
 
-function Rows({ table, title }: { table: Table; title: string }) {
+interface RowsProps {
+  table: Pick<Table, "columns" | "rows">;
+  title: string;
+  /** Labels of the rows, if they have any. */
+  index?: string[] | null;
+}
+
+export function Rows({ table, title, index = null }: RowsProps) {
   return (
     <table class="frame">
       <caption>
@@ -158,8 +165,9 @@ function Rows({ table, title }: { table: Table; title: string }) {
       </caption>
       <thead>
         <tr>
-          {table.columns.map(([name, dtype]) => (
-            <th scope="col" key={name}>
+          {index && <td />}
+          {table.columns.map(([name, dtype], i) => (
+            <th scope="col" key={i}>
               <Revealed text={name} />{" "}
               <span class="dtype">
                 <Revealed text={dtype.replaceAll('"', "")} />
@@ -171,6 +179,11 @@ function Rows({ table, title }: { table: Table; title: string }) {
       <tbody>
         {table.rows.map((row, i) => (
           <tr key={i}>
+            {index && (
+              <th scope="row">
+                <Revealed text={index[i] ?? ""} />
+              </th>
+            )}
             {row.map((node, at) => (
               <td key={at} class={`t-${node.kind}`}>
                 <Revealed text={node.kind === "str" ? node.value : inline(node)} />

@@ -14,6 +14,7 @@ import { parse } from "./json";
 import { Dialog, Menu, Understood } from "./menu";
 import type { Life } from "./model";
 import type { Verdict } from "./press";
+import { Preview } from "./preview";
 import { Silence } from "./silence";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
@@ -38,6 +39,10 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   const shown = useMemo(
     () => <Args args={args} gate={gate} secrets={view.secrets} described={view.described} />,
     [args, gate, JSON.stringify(view.secrets), view.described],
+  );
+  const preview = useMemo(
+    () => <Preview view={view} gate={gate} />,
+    [gate, JSON.stringify([view.preview, view.reads, view.reads_changed])],
   );
   const [said, setSaid] = useState<Key | null>(null);
   const [open, setOpen] = useState<Open>(null);
@@ -91,6 +96,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
       <Head view={view} live />
       {original && <p class="why warn">{say("compare.again")}</p>}
       {!(confirm && args.kind === "object" && args.entries.length === 0) && shown}
+      {preview}
       <Fingerprint view={view} compared={compared} choose={setCompared} />
       {compared && (
         <Difference

@@ -52,6 +52,29 @@ export interface Cell {
   digest: string;
 }
 
+/** A row that would be added, removed or changed. */
+export interface ChangedRow {
+  how: "added" | "removed" | "changed";
+  label: string;
+  /** By column; None: as it is, or not there. */
+  was: (string | null)[];
+  now: (string | null)[];
+}
+
+/** What would change in a table. */
+export interface ChangesPart {
+  kind: "changes";
+  columns: string[];
+  all_columns: number;
+  shape_before: number[];
+  shape_after: number[];
+  added: number;
+  removed: number;
+  changed: number;
+  rows: ChangedRow[];
+  sha256: string;
+}
+
 /** Another call that this one can be compared with. */
 export interface Compared {
   label: "last" | "earlier" | "original";
@@ -104,6 +127,15 @@ export interface DeclineDoc {
   verdict: "decline";
   reason?: string | null;
   stop?: boolean;
+}
+
+/** A unified diff. */
+export interface DiffPart {
+  kind: "diff";
+  text: string;
+  length: number;
+  added: number;
+  removed: number;
 }
 
 /** What stands in the form of the arguments. */
@@ -166,9 +198,32 @@ export interface Hello {
   locale: string;
 }
 
+/** Sanitised HTML, for a frame that runs and loads nothing. */
+export interface HtmlPart {
+  kind: "html";
+  text: string;
+  length: number;
+}
+
+/** An image; `data` is base64. */
+export interface ImagePart {
+  kind: "image";
+  mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  data: string;
+  alt: string;
+}
+
 /** What an inbox shows beside its requests. */
 export interface InboxView {
   store: string;
+}
+
+/** Markdown as sanitised HTML: the page takes known elements of it, and no attribute. */
+export interface MarkdownPart {
+  kind: "markdown";
+  html: string;
+  shown: number;
+  length: number;
 }
 
 /** A person wants to edit the arguments. */
@@ -200,6 +255,35 @@ export interface Prepared {
   secrets: Record<string, string>;
   /** The grant's exact rule. */
   words: string | null;
+}
+
+/** What would happen, as the tool's own preview says. */
+export interface PreviewDoc {
+  made_at: string;
+  /** It is part of the fingerprint. */
+  bound: boolean;
+  failed: string | null;
+  parts: (TablePart | ChangesPart | TextPart | DiffPart | SqlPart | MarkdownPart | HtmlPart | ImagePart)[];
+}
+
+/** A variable that changed since the call was asked before. */
+export interface ReadChange {
+  name: string;
+  was: ReadDoc;
+  added: string[];
+  removed: string[];
+  retyped: string[];
+}
+
+/** A variable that the call reads. */
+export interface ReadDoc {
+  name: string;
+  type: string;
+  shape: number[] | null;
+  /** JSON text, when it is short. */
+  value: string | null;
+  digest: string;
+  missing: boolean;
 }
 
 /** What a decision did. */
@@ -251,6 +335,11 @@ export interface RequestView {
   /** How far a standing grant could reach; empty: none can be given. */
   always: ("run" | "thread" | "until")[];
   reviewers: string[] | null;
+  preview: PreviewDoc | null;
+  reads: ReadDoc[];
+  reads_changed: ReadChange[];
+  /** It is another one than when the call was asked before. */
+  preview_changed: boolean;
 }
 
 /** A result in place of running the tool. */
@@ -291,11 +380,40 @@ export interface Shown {
   fingerprint: string;
 }
 
+/** A statement, and how many rows it would touch, if that was asked. */
+export interface SqlPart {
+  kind: "sql";
+  text: string;
+  length: number;
+  rows: number | null;
+}
+
+/** A table's first rows. */
+export interface TablePart {
+  kind: "table";
+  type: string;
+  shape: number[];
+  /** Name and dtype of those that are kept. */
+  columns: string[][];
+  /** Labels of the rows, if they have any. */
+  index: string[] | null;
+  /** JSON text of a list of rows. */
+  rows: string;
+  sha256: string;
+}
+
 /** Something the model said. */
 export interface TextItem {
   kind: "text";
   text: string;
   agent_path: string[];
+}
+
+/** Text; `length` is that of all of it, in characters. */
+export interface TextPart {
+  kind: "text";
+  text: string;
+  length: number;
 }
 
 /** Seconds of a run: each is counted once, for tools before people before the model. */

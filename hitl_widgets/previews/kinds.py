@@ -1,0 +1,133 @@
+"""What a preview can hold, made by its author: text, diffs, statements, Markdown, HTML, images."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from . import tables
+from .clean import clean_html, clean_markdown
+
+LONGEST = 20_000
+"""Characters of one text that are kept; a preview says how many there were."""
+IMAGE_BYTES = 400_000
+"""Bytes of an image that are kept; a larger one is named and left out."""
+
+_MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One part of a preview, as JSON. Made by the functions of this module."""
+
+    part: dict[str, Any]
+
+
+def text(content: str) -> Shown:
+    """Plain text, shown as it is."""
+    return Shown({"kind": "text", **_cut(content)})
+
+
+def diff(before: str, after: str, path: str = "") -> Shown:
+    """Unified diff of a text file.
+
+    Parameters
+    ----------
+    before, after
+        The file's text as it is, and as it would be; empty for one that is not there.
+    path
+        Its name, for the head.
+    """
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"before {path}", f"after {path}", lineterm=""
+    )
+    return diff_text("\n".join(lines))
+
+
+def diff_text(content: str) -> Shown:
+    """A unified diff that exists already."""
+    lines = content.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    return Shown({"kind": "diff", "added": added, "removed": removed, **_cut(content)})
+
+
+def sql(statement: str, rows: int | None = None) -> Shown:
+    """An SQL statement, and how many rows it would touch.
+
+    Parameters
+    ----------
+    statement
+        Its text; put parameters in words beside it.
+    rows
+        The count that you asked the database for, with ``SELECT count(*)``; None: not known.
+    """
+    return Shown({"kind": "sql", "rows": None if rows is None else int(rows), **_cut(statement)})
+
+
+def markdown(content: str) -> Shown:
+    """Markdown, sanitised: no HTML of its own, no images, no links that load."""
+    kept = _cut(content)
+    return Shown({"kind": "markdown", "html": clean_markdown(kept["text"]), **kept})
+
+
+def html(content: str) -> Shown:
+    """HTML, sanitised, and drawn in a frame of its own that runs nothing and loads nothing."""
+    clean = clean_html(content)
+    if len(clean) > LONGEST:  # half of it would be another page
+        return text(f"HTML of {len(clean):,} characters: more than the {LONGEST:,} that are shown.")
+    return Shown({"kind": "html", **_cut(clean)})
+
+
+def image(data: bytes, alt: str = "") -> Shown:
+    """A PNG, JPEG, GIF or WebP image.
+
+    Parameters
+    ----------
+    data
+        The file's bytes, at most 400,000.
+    alt
+        What it shows, in words: for those who do not see it, for saved notebooks and terminals.
+
+    Raises
+    ------
+    ValueError
+        It is no such image.
+    """
+    mime = next((m for magic, m in _MAGIC.items() if data.startswith(magic)), None)
+    if mime is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        mime = "image/webp"
+    if mime is None:
+        raise ValueError("a preview's image is PNG, JPEG, GIF or WebP, and these bytes are none")
+    if len(data) > IMAGE_BYTES:
+        size = f"{len(data):,} bytes, more than the {IMAGE_BYTES:,} that are shown"
+        return text(f"{alt or 'An image'}: {size}.")
+    content = base64.b64encode(data).decode()
+    return Shown({"kind": "image", "mime": mime, "data": content, "alt": alt, "bytes": len(data)})
+
+
+def changes(before: Any, after: Any) -> Shown:
+    """What would change in a table: rows added, removed, and cells changed.
+
+    Parameters
+    ----------
+    before, after
+        Two pandas DataFrames whose rows are told apart by their index.
+
+    Raises
+    ------
+    ValueError
+        An index names two rows alike, or two columns have one name.
+    """
+    return Shown(tables.changes(before, after))
+
+
+def _cut(content: str) -> dict[str, Any]:
+    return {"text": content[:LONGEST], "length": len(content)}

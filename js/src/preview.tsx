@@ -1,0 +1,328 @@
+// What would happen, as the tool's own preview says, and the variables that the call reads. None of
+// it decides anything: text is text, pictures are data, and HTML is shut in a frame.
+import { Entire, ScrollBlock, Text, Within } from "./args";
+import { Rows } from "./described";
+import type { Gate } from "./gate";
+import type {
+  ChangedRow,
+  ChangesPart,
+  PreviewDoc,
+  ReadChange,
+  ReadDoc,
+  RequestView,
+  TablePart,
+} from "./generated/messages";
+import { parse } from "./json";
+import { Prose } from "./prose";
+import { Revealed } from "./text";
+import { useUi } from "./ui";
+import { number, shortClock } from "./words";
+
+type Part = PreviewDoc["parts"][number];
+
+export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
+  const { say } = useUi();
+  const { preview, reads } = view;
+  if (preview === null && reads.length === 0) return null;
+  return (
+    <Within gate={gate}>
+      {view.reads_changed.map((change) => (
+        <Changed
+          key={change.name}
+          change={change}
+          now={reads.find((r) => r.name === change.name)}
+        />
+      ))}
+      {preview !== null && (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
+        <div class="preview" role="group" aria-label={say("preview.name")}>
+          <Made preview={preview} />
+          {view.preview_changed && <p class="warn">{say("preview.changed")}</p>}
+          {preview.failed !== null && (
+            <p class="warn">
+              <Revealed text={say("preview.failed", { words: preview.failed })} />
+            </p>
+          )}
+          {preview.failed === null && preview.parts.length === 0 && (
+            <p class="cut">{say("preview.empty")}</p>
+          )}
+          {preview.parts.map((part, i) => (
+            <PartView key={i} part={part} id={`#preview-${i}`} />
+          ))}
+        </div>
+      )}
+      {reads.length > 0 && <Reads reads={reads} />}
+    </Within>
+  );
+}
+
+function Made({ preview }: { preview: PreviewDoc }) {
+  const { say, locale } = useUi();
+  return (
+    <p class="made">
+      <b>{say("preview.name")}</b>{" "}
+      <span>{say("preview.by", { time: shortClock(preview.made_at, locale) })}</span>
+      {preview.bound && <span> · {say("preview.bound")}</span>}
+    </p>
+  );
+}
+
+function PartView({ part, id }: { part: Part; id: string }) {
+  const { say, locale } = useUi();
+  const name = say("preview.name");
+  switch (part.kind) {
+    case "table":
+      return <Table part={part} id={id} />;
+    case "changes":
+      return <Changes part={part} id={id} />;
+    case "markdown":
+      return (
+        <>
+          <ScrollBlock id={id} label={name} on>
+            <Prose html={part.html} />
+          </ScrollBlock>
+          <Entire shown={part.shown} all={part.length} />
+        </>
+      );
+    case "html":
+      return <Framed html={part.text} />;
+    case "image":
+      return (
+        <img
+          class="picture"
+          src={`data:${part.mime};base64,${part.data}`}
+          alt={part.alt || say("preview.image")}
+        />
+      );
+    default:
+      return (
+        <>
+          {part.kind === "diff" && (
+            <p>{say("preview.diff", { added: part.added, removed: part.removed })}</p>
+          )}
+          {part.kind === "sql" && (
+            <p>
+              <b>
+                {part.rows === null
+                  ? say("preview.sql.unknown")
+                  : say("preview.sql", { rows: number(part.rows, locale) })}
+              </b>
+            </p>
+          )}
+          <Text text={part.text} pointer={id} name={part.kind === "text" ? name : part.kind} />
+          <Entire shown={part.text.length} all={part.length} />
+        </>
+      );
+  }
+}
+
+// -- tables --------------------------------------------------------------------------------------
+
+function Table({ part, id }: { part: TablePart; id: string }) {
+  const { say, locale } = useUi();
+  const count = (n: number | undefined) => number(n ?? 0, locale);
+  const title = say("described.table", {
+    type: part.type,
+    rows: count(part.shape[0]),
+    columns: count(part.shape[1]),
+  });
+  const node = parse(part.rows);
+  const rows =
+    node.kind !== "list" ? [] : node.items.map((r) => (r.kind === "list" ? r.items : []));
+  const columns = part.columns.map(([name, dtype]): [string, string] => [name ?? "", dtype ?? ""]);
+  const cut = [
+    ...(rows.length < (part.shape[0] ?? 0)
+      ? [say("described.rows", { shown: count(rows.length), all: count(part.shape[0]) })]
+      : []),
+    ...(columns.length < (part.shape[1] ?? 0)
+      ? [say("preview.columns", { shown: count(columns.length), all: count(part.shape[1]) })]
+      : []),
+  ];
+  return (
+    <>
+      <ScrollBlock id={id} label={say("preview.name")} on>
+        <Rows table={{ columns, rows }} index={part.index} title={title} />
+      </ScrollBlock>
+      <p class="cut" title={part.sha256}>
+        {[...cut, say("described.digest", { digest: part.sha256.slice(0, 12) })].join(" · ")}
+      </p>
+    </>
+  );
+}
+
+const HOW = { added: "add", removed: "del", changed: "" } as const;
+
+function Changes({ part, id }: { part: ChangesPart; id: string }) {
+  const { say, locale } = useUi();
+  const count = (n: number | undefined) => number(n ?? 0, locale);
+  const size = (shape: number[]) =>
+    say("preview.size", { rows: count(shape[0]), columns: count(shape[1]) });
+  const all = part.added + part.removed + part.changed;
+  const cut = [
+    ...(part.rows.length < all
+      ? [say("preview.changes.shown", { shown: count(part.rows.length), all: count(all) })]
+      : []),
+    ...(part.columns.length < part.all_columns
+      ? [say("preview.columns", { shown: part.columns.length, all: part.all_columns })]
+      : []),
+    say("described.digest", { digest: part.sha256.slice(0, 12) }),
+  ];
+  return (
+    <>
+      <ScrollBlock id={id} label={say("preview.name")} on>
+        <table class="frame">
+          <caption>
+            {say("preview.changes", {
+              removed: count(part.removed),
+              added: count(part.added),
+              changed: count(part.changed),
+            })}
+            {" · "}
+            {say("preview.changes.size", {
+              before: size(part.shape_before),
+              after: size(part.shape_after),
+            })}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">{say("preview.how")}</th>
+              <th scope="col">{say("preview.row")}</th>
+              {part.columns.map((name, i) => (
+                <th scope="col" key={i}>
+                  <Revealed text={name} />
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {part.rows.map((row, i) => (
+              <tr key={i} class={HOW[row.how]}>
+                <td>{say(`preview.how.${row.how}`)}</td>
+                <th scope="row">
+                  <Revealed text={row.label} />
+                </th>
+                {part.columns.map((_, at) => (
+                  <Cell key={at} row={row} at={at} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBlock>
+      <p class="cut" title={part.sha256}>
+        {cut.join(" · ")}
+      </p>
+    </>
+  );
+}
+
+/** A cell as it is, or as it was and would be. */
+function Cell({ row, at }: { row: ChangedRow; at: number }) {
+  const was = row.was[at] ?? null;
+  const now = row.now[at] ?? null;
+  if (row.how !== "changed" || was === null)
+    return (
+      <td>
+        <Revealed text={now ?? was ?? ""} />
+      </td>
+    );
+  return (
+    <td>
+      <del>
+        <Revealed text={was} />
+      </del>{" "}
+      →{" "}
+      <ins>
+        <Revealed text={now ?? ""} />
+      </ins>
+    </td>
+  );
+}
+
+// -- HTML ----------------------------------------------------------------------------------------
+
+// The kernel has sanitised it; the frame runs nothing, loads nothing, and leads nowhere.
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'";
+const PAPER =
+  "body{margin:8px;background:#fff;color:#000;font:13px/1.5 system-ui,sans-serif}" +
+  "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:2px 6px;text-align:left}";
+
+function Framed({ html }: { html: string }) {
+  const { say } = useUi();
+  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${PAPER}</style><body>${html}`;
+  return (
+    <>
+      <iframe
+        class="framed"
+        sandbox=""
+        referrerpolicy="no-referrer"
+        title={say("preview.name")}
+        srcdoc={page}
+      />
+      <p class="cut">{say("preview.html")}</p>
+    </>
+  );
+}
+
+// -- variables -----------------------------------------------------------------------------------
+
+function useRead(): (read: ReadDoc) => string {
+  const { say, locale } = useUi();
+  return (read) => {
+    if (read.missing) return say("reads.missing");
+    if (read.shape === null) return read.value === null ? read.type : `${read.type} ${read.value}`;
+    const [rows, columns] = read.shape;
+    return columns === undefined
+      ? `${read.type}, ${number(rows ?? 0, locale)}`
+      : say("described.table", {
+          type: read.type,
+          rows: number(rows ?? 0, locale),
+          columns: number(columns, locale),
+        });
+  };
+}
+
+function Reads({ reads }: { reads: ReadDoc[] }) {
+  const { say } = useUi();
+  const words = useRead();
+  return (
+    <p class="reads">
+      <b>{say("reads.name")}</b>{" "}
+      {reads.map((read, i) => (
+        <span key={read.name} title={read.digest}>
+          {i > 0 && "; "}
+          <code>
+            <Revealed text={read.name} />
+          </code>
+          {": "}
+          <Revealed text={words(read)} />
+          {!read.missing && `, ${say("described.digest", { digest: read.digest.slice(0, 12) })}`}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Changed({ change, now }: { change: ReadChange; now: ReadDoc | undefined }) {
+  const { say, locale } = useUi();
+  const words = useRead();
+  const names = (all: string[]) => new Intl.ListFormat(locale).format(all);
+  const is = now === undefined ? "" : words(now);
+  const was = words(change.was);
+  const parts = [
+    ...(was === is ? [] : [say("reads.was", { was, now: is })]),
+    ...(["added", "removed", "retyped"] as const)
+      .filter((how) => change[how].length > 0)
+      .map((how) => say(`reads.${how}`, { names: names(change[how]) })),
+  ];
+  if (parts.length === 0) parts.push(say("reads.content"));
+  return (
+    <p class="why warn">
+      <b>
+        <Revealed text={say("reads.changed", { name: change.name })} />
+      </b>
+      {": "}
+      <Revealed text={parts.join("; ")} />
+    </p>
+  );
+}
