@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from ..errors import HitlError, InvalidAnswer
 from .messages import Ack, Failure, FieldError, Hello, page_message
+from .nulls import from_page, to_page
 
 __all__ = ["HubWidget", "hub", "on_hello", "pages", "set_locale"]
 
@@ -71,11 +72,17 @@ class _Answering(anywidget.AnyWidget):
         super().__init__(**kwargs)
         self.on_msg(self._receive)  # pyright: ignore[reportUnknownMemberType]
 
+    @staticmethod
+    def _trait_to_json(x: Any, self: Any) -> Any:
+        del self  # ipywidgets' signature
+        return to_page(x)
+
     async def _handle(self, message: Any) -> Ack:
         """Do what `message` asks; `HitlError` becomes the page's error."""
         return Ack(type="ack", id=message.id, session=SESSION)
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
+        content = from_page(content)
         try:
             message = page_message.validate_python(content)
         except ValidationError as e:
@@ -102,7 +109,7 @@ class _Answering(anywidget.AnyWidget):
         self._reply(reply)
 
     def _reply(self, reply: Ack | Failure) -> None:
-        self.send(reply.model_dump(mode="json"))  # pyright: ignore[reportUnknownMemberType]
+        self.send(to_page(reply.model_dump(mode="json")))  # pyright: ignore[reportUnknownMemberType]
 
     def _on_own_loop(self, make: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a coroutine on the loop that owns this widget; without one, here and now."""
