@@ -11,6 +11,7 @@ import asyncio
 import getpass
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -396,7 +397,8 @@ class Desk:
         """Look for other processes' changes until the returned function is called."""
         with self._lock:
             self._watchers += 1
-            if self._watcher is None:
+            # A browser has no threads, and a store in it no other process.
+            if self._watcher is None and sys.platform != "emscripten":
                 self._wakeup.clear()
                 self._watcher = threading.Thread(target=self._look, name="hitl-watch", daemon=True)
                 self._watcher.start()

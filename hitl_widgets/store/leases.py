@@ -236,7 +236,9 @@ _by_folder: dict[str, Leases] = {}
 def leases_of(path: str) -> Leases:
     """The leases of a store; one object per store and process."""
     folder = os.path.realpath(path) + ".owners"
-    return _by_folder.setdefault(folder, Leases(folder))
+    # In a browser there are no locks, and a file is its one process's own.
+    alone = sys.platform == "emscripten"
+    return _by_folder.setdefault(folder, Leases(None if alone else folder))
 
 
 def _take(descriptor: int) -> None:
