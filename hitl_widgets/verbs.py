@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,9 +13,7 @@ from .desk import as_reviewer, desk_of
 from .errors import NotAsked, RequestNotFound
 from .request import Decision, Receipt, Request, Reviewer, State, utc
 from .store import Store, open_store
-
-HISTORY_ROWS = 200
-"""Rows of a history that a cell shows."""
+from .trail import History
 
 _DECIDED: tuple[State, ...] = tuple(s for s in get_args(State) if s != "pending")
 
@@ -164,20 +161,6 @@ def inbox(store: Any = None) -> Any:
     return Inbox(waiting, location=desk.store.location, desk=desk)
 
 
-class History(list[dict[str, Any]]):
-    """Decisions as a list of dicts that shows itself as a table in a cell."""
-
-    def _repr_html_(self) -> str:
-        names = ("asked_at", "tool", "args", "verdict", "reviewer", "via", "seconds", "state")
-        head = "".join(f"<th>{n}</th>" for n in names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(row[n]))}</td>" for n in names) + "</tr>"
-            for row in self[-HISTORY_ROWS:]
-        )
-        more = f"<p>The last {HISTORY_ROWS} of {len(self)}.</p>" if len(self) > HISTORY_ROWS else ""
-        return f"<table><tr>{head}</tr>{rows}</table>{more}"
-
-
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -250,40 +233,10 @@ def history(store: Any = None, *, as_frame: bool = False, limit: int = 10_000) -
     History
         Dicts with `asked_at`, `decided_at` (UTC), `seconds` to decide, `tool`, `args` (secrets
         masked), `verdict`, `decision`, `reviewer`, `identity_source`, `via`, `state`,
-        `fingerprint`, `evaluation`, `agent_id`, `agent_path`, `run_id`, `request_id`, `origin`.
+        `fingerprint`, `evaluation`, `agent_id`, `agent_path`, `run_id`, `request_id`, `origin`. It
+        shows plots and a table in a cell, exports itself (`to_csv`, `to_json`, `to_frame`), and
+        knows what stands out (`patterns`).
     """
     found = store_of(store).requests(states=_DECIDED, newest_first=True, limit=limit)
-    rows = History(_history_row(r) for r in reversed(found))
-    if not as_frame:
-        return rows
-    try:
-        pd: Any = importlib.import_module("pandas")
-    except ImportError as e:
-        raise ImportError(
-            "history(as_frame=True) needs pandas: pip install 'hitl-widgets[pandas]'."
-        ) from e
-    return pd.DataFrame(rows)
-
-
-def _history_row(r: Request) -> dict[str, Any]:
-    seconds = None if r.decided_at is None else (r.decided_at - r.created_at).total_seconds()
-    return {
-        "asked_at": r.created_at,
-        "decided_at": r.decided_at,
-        "seconds": None if seconds is None else round(seconds, 3),
-        "tool": r.tool_name,
-        "args": r.args,
-        "verdict": (r.decision or {}).get("verdict"),
-        "decision": r.decision,
-        "reviewer": r.reviewer,
-        "identity_source": r.identity_source,
-        "via": r.via,
-        "state": r.state,
-        "fingerprint": r.fingerprint,
-        "evaluation": r.evaluation,
-        "agent_id": r.agent_id,
-        "agent_path": r.agent_path,
-        "run_id": r.run_id,
-        "request_id": r.id,
-        "origin": r.origin,
-    }
+    rows = History(reversed(found))
+    return rows.to_frame() if as_frame else rows

@@ -1,0 +1,8 @@
+"""What was decided: rows, what stands out in them, and how a cell shows both."""
+
+from __future__ import annotations
+
+from .history import History
+from .patterns import Blind, Repeated
+
+__all__ = ["Blind", "History", "Repeated"]
