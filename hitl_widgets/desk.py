@@ -11,7 +11,6 @@ import asyncio
 import getpass
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -45,13 +44,15 @@ from .request import (
 from .schema import is_json, shape_of
 from .standing import Rule, grant_of, subject_of
 from .standing import check as check_rule
-from .store.base import Store, Vote
-
-POLL = 0.05
-"""Seconds between looks at the store for what other processes did, only while someone waits."""
+from .store.base import Event, Store, Vote
+from .watching import Watch
 
 _QUIET = frozenset({"opened", "claim", "call-started", "park", "unpark"})
 """Events that only a run's own driver makes: they are no news to it."""
+
+# Topics of a desk's watch beside the runs' own ids.
+_REQUESTS = ("requests",)
+_ANYTHING = ("anything",)
 
 _log = logging.getLogger("hitl_widgets")
 T = TypeVar("T")
@@ -73,8 +74,17 @@ class Expert(Protocol):
         """Evaluate the policy on edited arguments; `NotPermitted` when it denies (R10)."""
         ...
 
+    @property
+    def title(self) -> str | None:
+        """What people call whom `resume` drives on; None: it cannot be driven on from here."""
+        ...
+
     def resume(self, run_id: str) -> None:
         """Drive the run on in the background. Called on any thread."""
+        ...
+
+    def cancel(self, run_id: str) -> None:
+        """Cancel the run, whoever drives it by now. Called on any thread."""
         ...
 
 
@@ -85,13 +95,8 @@ class Desk:
         self.store = store
         self.experts: dict[str, Expert] = {}
         self.drivers: dict[str, Callable[[], None]] = {}
-        self.followers: dict[str, set[Callable[[], None]]] = {}
-        self._listeners: dict[int, Listener] = {}
-        self._next_listener = 0
         self._lock = threading.RLock()
-        self._watchers = 0
-        self._watcher: threading.Thread | None = None
-        self._wakeup = threading.Event()
+        self._watch = Watch(store.version, self._publish)
         self._seq = store.last_seq()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="hitl-store")
 
@@ -252,6 +257,27 @@ class Desk:
         if not self.store.driver_alive(self.store.run(run_id)):
             expert.resume(run_id)
 
+    def driver_here(self, run_id: str, agent_id: str) -> Expert | None:
+        """Who would drive a run on here once it is decided; None while a living driver holds it."""
+        expert = self.experts.get(agent_id)
+        if expert is None or expert.title is None or run_id in self.drivers:
+            return None
+        return None if self.store.driver_alive(self.store.run(run_id)) else expert
+
+    def revoke(self, grant_id: str, reviewer: Reviewer, *, via: str = "api") -> None:
+        """End a standing grant.
+
+        Raises
+        ------
+        RequestNotFound
+            No grant of that id is in force.
+        """
+        if not self.write_now(self.store.revoke_grant, grant_id, reviewer=reviewer.name, via=via):
+            raise RequestNotFound(
+                f"No standing grant {grant_id!r} is in force in {self.store.location}: "
+                "hitl.grants() lists those that are."
+            )
+
     async def _vote(
         self, request: Request, decision: Decision, shown: str | None, who: Reviewer, via: str
     ) -> Vote:
@@ -374,73 +400,32 @@ class Desk:
         }
 
     # -- watching ----------------------------------------------------------------------------
+    # All of these are called on any thread, and call on any thread.
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener` called with every request that changes, whoever changed it.
 
-        It is called on any thread. Returns the function that ends it.
+        Returns the function that ends it.
         """
-        with self._lock:
-            self._next_listener += 1
-            number = self._next_listener
-            self._listeners[number] = listener
-        stop = self.watch()
+        return self._watch.add(_REQUESTS, listener)
 
-        def unsubscribe() -> None:
-            with self._lock:
-                if self._listeners.pop(number, None) is not None:
-                    stop()
+    def heed(self, heeder: Callable[[], None]) -> Callable[[], None]:
+        """Have `heeder` called after anything changed in the store, whoever changed it.
 
-        return unsubscribe
-
-    def watch(self) -> Callable[[], None]:
-        """Look for other processes' changes until the returned function is called."""
-        with self._lock:
-            self._watchers += 1
-            # A browser has no threads, and a store in it no other process.
-            if self._watcher is None and sys.platform != "emscripten":
-                self._wakeup.clear()
-                self._watcher = threading.Thread(target=self._look, name="hitl-watch", daemon=True)
-                self._watcher.start()
-        return self._unwatch
-
-    def _unwatch(self) -> None:
-        with self._lock:
-            self._watchers -= 1
-            if self._watchers == 0:
-                self._wakeup.set()
-
-    def _look(self) -> None:
-        seen = self.store.version()
-        while True:
-            self._wakeup.wait(POLL)
-            with self._lock:
-                if self._watchers == 0:
-                    self._watcher = None
-                    return
-            version = self.store.version()
-            if version != seen:
-                seen = version
-                self._publish()
+        It is called once for changes that come together. Returns the function that ends it.
+        """
+        return self._watch.add(_ANYTHING, heeder)
 
     def follow(self, run_id: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Have `wake` called when something of a run changes, wherever it is driven.
 
-        It is called on any thread. Returns the function that ends it.
+        Returns the function that ends it.
         """
-        with self._lock:
-            self.followers.setdefault(run_id, set()).add(wake)
-        stop = self.watch()
+        return self._watch.add(run_id, wake)
 
-        def unfollow() -> None:
-            with self._lock:
-                waiting = self.followers.get(run_id, set())
-                waiting.discard(wake)
-                if not waiting:
-                    self.followers.pop(run_id, None)
-            stop()
-
-        return unfollow
+    def watch(self) -> Callable[[], None]:
+        """Look for other processes' changes until the returned function is called."""
+        return self._watch.add(None, _nobody)
 
     def look(self) -> None:
         """Tell everybody here what others did since the last look."""
@@ -453,16 +438,23 @@ class Desk:
             if not events:
                 return
             self._seq = events[-1].seq
-            listeners = list(self._listeners.values())
-            followed = {e.run_id for e in events} & self.followers.keys()
-            wakes = [w for run_id in followed for w in self.followers[run_id or ""]]
-        for wake in wakes:
-            wake()
+        self._wake(events)
+        for heeder in self._watch.of(_ANYTHING):
+            _tell(heeder)
+        self._tell_listeners(events)
+
+    def _wake(self, events: Sequence[Event]) -> None:
+        for run_id in dict.fromkeys(e.run_id for e in events if e.run_id):
+            for wake in self._watch.of(run_id):
+                wake()
         news = (e for e in events if (e.request_id or e.call_id) and e.kind not in _QUIET)
         for run_id in {e.run_id for e in news}:
             wake = self.drivers.get(run_id or "")
             if wake is not None:
                 wake()
+
+    def _tell_listeners(self, events: Sequence[Event]) -> None:
+        listeners = self._watch.of(_REQUESTS)
         if not listeners:
             return
         for request_id in dict.fromkeys(e.request_id for e in events if e.request_id):
@@ -477,12 +469,15 @@ class Desk:
 _kept: dict[int, Desk] = {}
 
 
-def _tell(listener: Listener, request: Request) -> None:
+def _nobody() -> None: ...
+
+
+def _tell(listener: Callable[..., None], *news: Request) -> None:
     """One listener's fault must not keep the others, or the decision, from going on."""
     try:
-        listener(request)
+        listener(*news)
     except Exception:  # noqa: BLE001
-        _log.exception("a listener failed on request %s", request.id)
+        _log.exception("a listener failed on %s", news[0].id if news else "a change")
 
 
 def desk_of(store: Store) -> Desk:
