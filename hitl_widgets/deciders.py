@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import shlex
+import sys
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -179,7 +180,7 @@ def identity(decide: Decide, request: Request) -> tuple[Reviewer, str]:
 
 def how_to_decide(requests: Sequence[Request], location: str) -> str:
     """The commands that decide what waits, as a person can paste them (R5)."""
-    if location == ":memory:":
+    if location == ":memory:" or sys.platform == "emscripten":
         return "Decide in this process: await hitl.decide(request, …), or hitl.inbox()."
     lines = ["Decide from a shell:"]
     for request in requests[:3]:
