@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from . import given
 from .errors import (
     AlreadyDecided,
     Expired,
@@ -509,14 +510,14 @@ def as_reviewer(reviewer: Reviewer | str | None) -> Reviewer:
 def check_kind(request: Request, decision: Any) -> None:
     """Refuse whatever is not one of the decisions that this request takes (F7, F8)."""
     if not isinstance(decision, DECISIONS):
-        error: dict[str, Any] = {
-            "path": [],
-            "message": f"got {decision!r}",
-            "type": "not_a_decision",
-        }
-        raise InvalidAnswer(
-            [error], "A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond"
+        raise _not_a_decision(
+            f"A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond; got {decision!r}."
         )
+    given.check(
+        _not_a_decision,
+        type(decision).__name__,
+        **{f.name: getattr(decision, f.name) for f in fields(decision)},
+    )
     if decision.verdict not in request.allowed:
         raise NotAsked(
             f"{request.tool_name} ({request.id}) takes {', '.join(request.allowed)}, "
@@ -527,6 +528,11 @@ def check_kind(request: Request, decision: Any) -> None:
             f"{request.tool_name} ({request.id}) runs where no note can be delivered with a yes: "
             "approve it without one, or decline it with a reason."
         )
+
+
+def _not_a_decision(words: str) -> InvalidAnswer:
+    fault = {"path": [], "message": words, "type": "not_a_decision"}
+    return InvalidAnswer([fault], "This is no decision")
 
 
 def already(request: Request) -> HitlError:

@@ -17,6 +17,10 @@ Kind = Literal["approval", "input"]
 Effect = Literal["read", "write", "costly", "destructive", "unknown"]
 Verdict = Literal["approve", "decline", "answer", "respond"]
 OnExpire = Literal["decline", "withdraw"]
+Record = Literal["full", "short", "none"]
+RECORD: tuple[Record, ...] = ("full", "short", "none")
+"""What stays in a saved notebook, from all of it to nothing."""
+
 State = Literal[
     "pending",
     "approved",
@@ -234,7 +238,8 @@ class Request:
     turn
         Requests of one model turn share it (siblings).
     scope
-        ``{"policy_version", "schema_digest"}``: stored with the approval, outside the digest.
+        ``{"policy_version", "schema_digest"}``: stored with the approval, outside the digest;
+        ``"record"``: what a saved notebook keeps of it, where that is less than everything.
     declined_before
         How often the same fingerprint was declined earlier in this run.
     preview

@@ -65,6 +65,15 @@ class Surface(Protocol):
         """Open the run's one output, or find the one it already has here."""
         ...
 
+    def run_inside(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunScreen | None:
+        """A screen of the run for whoever shows it inside something of its own.
+
+        It is found by `screen_of`. None: the run has an output already, or nothing is shown so.
+        """
+        ...
+
     def screen_of(self, run_id: str) -> RunScreen | None:
         """The run's output, if it has one here."""
         ...

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from . import deciders, surface
 from .desk import as_reviewer, desk_of
-from .errors import NotAsked, RequestNotFound
+from .errors import NotAsked
 from .request import Decision, Receipt, Request, Reviewer, State, utc
 from .store import Store, open_store
 from .trail import History
@@ -139,7 +139,7 @@ def _store_behind(request: Request | str, store: Any) -> Store:
 
 
 def inbox(store: Any = None) -> Any:
-    """Every pending request in the store, live: decide here.
+    """Everything that waits in the store, live, from any notebook: look, filter, decide here.
 
     Returns
     -------
@@ -149,16 +149,15 @@ def inbox(store: Any = None) -> Any:
     """
     desk = desk_of(store_of(store))
     desk.write_now(desk.store.sweep)
-    waiting = desk.store.requests(states=("pending", "outcome_unknown"))
     shown = surface.current()
     if shown is None or not shown.can_ask(background=True):
-        from .screen.record import Frozen, record  # noqa: PLC0415  # one room that is not loaded
+        from .screen.record import Frozen, inbox_record  # noqa: PLC0415  # one room, not loaded
 
-        level = deciders.settings().record
-        return Frozen(record(waiting, level=level, locale=deciders.settings().locale or "en"))
+        said = deciders.settings()
+        return Frozen(inbox_record(desk.store, level=said.record, locale=said.locale or "en"))
     from .screen.inbox import Inbox  # noqa: PLC0415  # loads ipywidgets
 
-    return Inbox(waiting, location=desk.store.location, desk=desk)
+    return Inbox(desk=desk, shown=shown)
 
 
 def _cell(value: Any) -> str:
@@ -209,13 +208,7 @@ def revoke(grant_id: str, *, reviewer: Reviewer | str | None = None, store: Any 
     RequestNotFound
         No grant of that id is in force.
     """
-    desk = desk_of(store_of(store))
-    who = as_reviewer(reviewer)
-    if not desk.write_now(desk.store.revoke_grant, grant_id, reviewer=who.name, via="api"):
-        raise RequestNotFound(
-            f"No standing grant {grant_id!r} is in force in {desk.store.location}: hitl.grants() "
-            "lists those that are."
-        )
+    desk_of(store_of(store)).revoke(grant_id, as_reviewer(reviewer))
 
 
 def history(store: Any = None, *, as_frame: bool = False, limit: int = 10_000) -> Any:

@@ -73,6 +73,18 @@ class Expert:
             predicate=None,  # it can only ask, and this decision is the answer to that
         )
 
+    @property
+    def title(self) -> str | None:
+        """The agent's name, where its loop runs."""
+        loop = self.agent.loop
+        return self.agent.name if loop is not None and loop.is_running() else None
+
+    def cancel(self, run_id: str) -> None:
+        """Cancel the run, whoever drives it by now."""
+        loop = self.agent.loop
+        if loop is not None and loop.is_running():
+            loop.call_soon_threadsafe(self.agent.cancel, run_id)
+
     def resume(self, run_id: str) -> None:
         """Drive the run on in the background. Called on any thread."""
         loop = self.agent.loop

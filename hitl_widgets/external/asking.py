@@ -98,6 +98,13 @@ class Checks:
     async def permit_edit(self, request: Request, args: dict[str, Any]) -> None:
         """See `desk.Expert`: whether an edit is allowed at all, the framework said at asking."""
 
+    @property
+    def title(self) -> None:
+        """See `desk.Expert`: it cannot be driven on from here."""
+
+    def cancel(self, run_id: str) -> None:
+        """See `desk.Expert`: only its caller can."""
+
     def resume(self, run_id: str) -> None:
         """See `desk.Expert`: nobody can go on with it but its caller, by running it again."""
 

@@ -20,6 +20,7 @@ from ..screen.hub import hub, on_hello, pages
 from ..screen.surface import WidgetSurface
 from ..surface import RunScreen
 from ..terminal import put
+from ..words import say
 from . import kernel, subshell
 from .frontend import detect
 from .stdin import CellInput
@@ -97,6 +98,12 @@ class NotebookSurface:
         needed = _way.get() == "stdin"
         return _Beside(screen, desk_of(store), lambda: needed and self._cell_runs())
 
+    def run_inside(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunScreen | None:
+        """A panel that is not displayed; None when the run's own is shown here."""
+        return self._cards.run_inside(run_id=run_id, title=title, store=store, cancel=cancel)
+
     def screen_of(self, run_id: str) -> RunScreen | None:
         """The run's output, if it has one here."""
         return self._cards.screen_of(run_id)
@@ -146,14 +153,11 @@ class _Beside:
 
     async def _offer(self, request: Request) -> None:
         if self._cards_are_dead():
-            self._input.say("A click on a card cannot arrive while this cell runs: answer here.")
+            self._input.say(say("box.dead", self._input.locale))
         elif await _said_hello():
             return
         else:
-            self._input.say(
-                "No page has shown the card so far. Answer here, or on the card if you see one: "
-                "the first answer counts."
-            )
+            self._input.say(say("box.unseen", self._input.locale))
         await put(request, self._desk, self._input)
 
     def _close(self) -> None:

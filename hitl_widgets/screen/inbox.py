@@ -2,74 +2,340 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+import weakref
+from collections.abc import Callable
 from typing import Any, cast
 
 import traitlets
 
 from ..deciders import settings
-from ..request import Request
+from ..desk import Desk, default_reviewer
+from ..errors import HitlError, RequestNotFound
+from ..request import WAITING, Decision, Request
+from ..store.base import Search, Store
+from ..surface import Surface
 from . import deskport
-from .card import subscribe
-from .hub import HubWidget, locale
-from .messages import Ack, InboxView
-from .record import record
-from .views import request_view
+from .alike import approvable, check_alike, likeness
+from .compare import comparable
+from .hub import SESSION, HubWidget, locale
+from .inbox_messages import Grants, InboxView, Look, Open, OutcomeDoc, Revoke, Rows, RowsDoc, RunRef
+from .messages import Ack, Decide, DecideAll, DecideEach, Looked, Prepare, Settle, Shown
+from .panel import OPEN_STATES, RunPanel
+from .record import inbox_record
+from .rows import grant_doc, row_view, search_of, tally_of
+from .views import request_doc, request_view, text
 
 __all__ = ["Inbox"]
 
+REDRAW = 0.1
+"""Seconds for which changes are gathered before the page hears of them."""
+
+SWEEP = 5.0
+"""Seconds between looks for processes that died and requests whose time is over."""
+
+_logger = logging.getLogger(__name__)
+
 
 class Inbox(HubWidget):
-    """A live list of cards.
+    """A live list of everything that waits in a store; a row opens to the whole card.
+
+    The page asks for the rows that are in view. What is opened is drawn from `requests`.
 
     Parameters
     ----------
-    requests
-        What waits now, as `hitl.pending` gives it.
-    location
-        The store, in words.
     desk
-        Where decisions go, and from where changes are heard.
+        Where decisions go, and whose store is shown.
+    shown
+        Where runs that are driven on here get their panels; None: they get none.
 
     Attributes
     ----------
+    view : dict
+        See `screen.inbox_messages.InboxView`.
     requests : list of dict
-        See `screen.messages.RequestView`.
+        What is opened: see `screen.messages.RequestView`.
     """
 
     requests: Any = cast("Any", traitlets.List()).tag(sync=True)
 
-    def __init__(
-        self, requests: Sequence[Request], *, location: str, desk: deskport.DeskPort, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, desk: Desk, shown: Surface | None = None, **kwargs: Any) -> None:
         self._desk = desk
-        self._shown = {request.id: request for request in requests}
-        super().__init__(
-            shows="inbox",
-            view=InboxView(store=location).model_dump(mode="json"),
-            requests=self._views(),
-            **kwargs,
-        )
-        self._unsubscribe = subscribe(desk, self)
+        self._surface = shown
+        self._opened: dict[str, Request] = {}
+        self._panels: dict[str, RunPanel] = {}
+        self._version = 0
+        self._refreshing = False
+        super().__init__(shows="inbox", view=self._view(*self._counted()), **kwargs)
+        self._unsubscribe = _heed(desk, self)
+        if self._loop is not None:
+            _sweep_again(self._loop, weakref.ref(self))
 
-    def show(self, request: Request) -> None:
-        """Hear of a change at the desk: a new question, or one that was decided."""
-        self._soon(lambda: self._show(request))
+    # -- keeping up with the store ----------------------------------------------------------------
 
-    def _show(self, request: Request) -> None:
-        if request.id in self._shown or request.state in ("pending", "outcome_unknown"):
-            self._shown[request.id] = request
-            self.requests = self._views()
+    def changed(self) -> None:
+        """Hear that something in the store changed."""
+        self._soon(self._refresh_soon)
 
-    def _views(self) -> list[dict[str, Any]]:
-        return [request_view(request) for request in self._shown.values()]
+    def _refresh_soon(self) -> None:
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            self._redraw(*self._read())
+        elif not self._refreshing:
+            self._refreshing = True
+            loop.call_later(REDRAW, lambda: self._on_own_loop(self._refresh))
+
+    async def _refresh(self) -> None:
+        self._refreshing = False
+        try:
+            self._redraw(*await self._desk.read(self._read))
+        except HitlError:  # the page keeps what it shows; the next change tries again
+            _logger.exception("The inbox could not read its store.")
+
+    def _read(self) -> tuple[int, int, list[Request], dict[str, tuple[str, Any]]]:
+        store = self._desk.store
+        opened = [found for id_ in list(self._opened) if (found := _found(store, id_))]
+        runs = {run_id: store.run(run_id) for run_id in list(self._panels)}
+        states = {run_id: (run.state, run.outcome) for run_id, run in runs.items()}
+        return *self._counted(), opened, states
+
+    def _counted(self) -> tuple[int, int]:
+        store = self._desk.store
+        waiting, unknown = (store.search(Search((state,)), limit=0).total for state in WAITING)
+        return waiting, unknown
+
+    def _redraw(
+        self,
+        waiting: int,
+        unknown: int,
+        opened: list[Request],
+        runs: dict[str, tuple[str, Any]],
+    ) -> None:
+        for run_id, (state, outcome) in runs.items():
+            panel = self._panels.get(run_id)
+            # One whose run was taken over, and ended, by another process.
+            if panel and state not in OPEN_STATES and panel.view["state"] in OPEN_STATES:
+                panel.ended(state, outcome or {})
+        self._opened |= {request.id: request for request in opened if request.id in self._opened}
+        self._version += 1
+        with self.hold_sync():
+            self._draw_opened()
+            self.view = self._view(waiting, unknown)
+
+    def _draw_opened(self) -> None:
+        self.requests = [
+            request_view(request, compare=comparable(request)) for request in self._opened.values()
+        ]
+
+    def _view(self, waiting: int, unknown: int) -> dict[str, Any]:
+        runs = [
+            RunRef(run_id=run_id, panel=f"anywidget:{panel.model_id}")
+            for run_id, panel in self._panels.items()
+            if panel.comm is not None
+        ]
+        return InboxView(
+            store=self._desk.store.location,
+            version=self._version,
+            waiting=waiting,
+            unknown=unknown,
+            runs=runs,
+        ).model_dump(mode="json")
+
+    # -- what the page asks -----------------------------------------------------------------------
 
     async def _handle(self, message: Any) -> Ack:
-        if isinstance(message, deskport.Act):
+        match message:
+            case Decide() | DecideAll() | Settle():
+                return await self._act(message)
+            case Prepare():
+                told, _ = await deskport.answer(self._desk, message, via="inbox")
+                return told
+            case _:
+                more = await self._answers(message)
+                return Ack(type="ack", id=message.id, session=SESSION, **more)
+
+    async def _answers(self, message: Any) -> dict[str, Any]:
+        """What the answer to a message holds beside its id."""
+        desk = self._desk
+        match message:
+            case Rows():
+                return {"rows": await self._rows(message)}
+            case Look(request_ids=ids):
+                return {"looked": await self._look(ids)}
+            case DecideEach():
+                return {"outcomes": await self._decide_each(message)}
+            case Grants():
+                return {"grants": [grant_doc(g) for g in await desk.read(desk.store.grants)]}
+            case Revoke(grant_id=grant_id):
+                await desk.read(desk.revoke, grant_id, default_reviewer(), via="inbox")
+            case Open():
+                await self._open(message)
+            case _:
+                pass
+        return {}
+
+    async def _rows(self, message: Rows) -> RowsDoc:
+        desk, search = self._desk, search_of(message.search)
+        found = await desk.read(
+            desk.store.search, search, limit=message.limit, offset=message.offset
+        )
+        counted = await desk.read(desk.store.tally, search.states) if message.tally else None
+        return RowsDoc(
+            total=found.total,
+            rows=[row_view(request) for request in found.requests],
+            tally=None if counted is None else tally_of(counted),
+        )
+
+    async def _look(self, ids: list[str]) -> list[Looked]:
+        store = self._desk.store
+        found = await self._desk.read(lambda: [_found(store, id_) for id_ in ids])
+        return [
+            Looked(
+                view=request_doc(request),
+                alike=likeness(request),
+                together=approvable(request),
+            )
+            for request in found
+            if request is not None
+        ]
+
+    async def _open(self, message: Open) -> None:
+        if message.open:
+            self._opened[message.request_id] = await self._desk.look_up(message.request_id)
+        else:
+            self._opened.pop(message.request_id, None)
+            self._dismiss_ended()
+        self._draw_opened()
+
+    # -- deciding ---------------------------------------------------------------------------------
+
+    async def _act(self, message: Decide | DecideAll | Settle) -> Ack:
+        ids = (
+            [shown.request_id for shown in message.requests]
+            if isinstance(message, DecideAll)
+            else [message.request_id]
+        )
+        hosted = [await self._host(await self._desk.look_up(id_)) for id_ in ids]
+        try:
             told, _ = await deskport.answer(self._desk, message, via="inbox")
-            return told
-        return await super()._handle(message)
+        except BaseException:
+            for panel in hosted:
+                self._dismiss(panel)
+            raise
+        return told
+
+    async def _decide_each(self, message: DecideEach) -> list[OutcomeDoc]:
+        store = self._desk.store
+        ids = [shown.request_id for shown in message.requests]
+        found = await self._desk.read(lambda: {id_: _found(store, id_) for id_ in ids})
+        if message.decision.verdict == "approve":
+            check_alike([request for request in found.values() if request is not None])
+        decision = deskport.decision_of(message.decision)
+        return [
+            await self._decide_one(shown, found[shown.request_id], decision)
+            for shown in message.requests
+        ]
+
+    async def _decide_one(
+        self, shown: Shown, request: Request | None, decision: Decision
+    ) -> OutcomeDoc:
+        """Decide one of several; what stands in its way is told and stops no other."""
+        told = {
+            "request_id": shown.request_id,
+            "tool": "?" if request is None else text(request.tool_name),
+            "fingerprint": shown.fingerprint,
+        }
+        hosted = None if request is None else await self._host(request)
+        try:
+            receipt = await self._desk.decide(
+                shown.request_id, decision, fingerprint=shown.fingerprint, via="inbox"
+            )
+        except HitlError as e:
+            self._dismiss(hosted)
+            return OutcomeDoc(**told, state=None, code=type(e).__name__, words=str(e))
+        return OutcomeDoc(**told, state=receipt.state)
+
+    async def _host(self, request: Request) -> RunPanel | None:
+        """A panel under the row for a run that will be driven on here, if it has none yet."""
+        desk = self._desk
+        expert = await desk.read(desk.driver_here, request.run_id, request.agent_id)
+        if expert is None or expert.title is None or self._surface is None:
+            return None
+        run_id = request.run_id
+        panel = self._surface.run_inside(
+            run_id=run_id,
+            title=expert.title,
+            store=desk.store,
+            cancel=lambda: expert.cancel(run_id),
+        )
+        if not isinstance(panel, RunPanel):
+            return None
+        self._panels[run_id] = panel
+        return panel
+
+    def _dismiss_ended(self) -> None:
+        """Panels of runs that have ended go with the last row of theirs."""
+        opened = {request.run_id for request in self._opened.values()}
+        for panel in list(self._panels.values()):
+            if panel.view["state"] not in OPEN_STATES and panel.run_id not in opened:
+                self._dismiss(panel)
+
+    def _dismiss(self, panel: RunPanel | None) -> None:
+        """Take a panel away whose run does not go on here after all."""
+        if panel is not None:
+            self._panels.pop(panel.run_id, None)
+            panel.close()
+
+    # -- the record -------------------------------------------------------------------------------
 
     def record(self) -> dict[str, str]:
-        """What stays in a saved notebook."""
-        return record(list(self._shown.values()), locale=locale(), level=settings().record)
+        """What stays in a saved notebook: the first of what waits, and how many more there are."""
+        return inbox_record(self._desk.store, locale=locale(), level=settings().record)
+
+    # -- the dead ---------------------------------------------------------------------------------
+
+    async def sweep(self) -> None:
+        """Have the store tell of processes that died and of requests whose time is over."""
+        try:
+            await self._desk.write(self._desk.store.sweep)
+        except HitlError:  # the store is busy or read-only: the next sweep tries again
+            _logger.exception("The inbox could not look for dead processes in its store.")
+
+
+def _found(store: Store, request_id: str) -> Request | None:
+    """A request, or None when it was pruned meanwhile."""
+    try:
+        return store.request(request_id)
+    except RequestNotFound:
+        return None
+
+
+def _heed(desk: Desk, inbox: Inbox) -> Callable[[], None]:
+    """Let an inbox hear of changes for as long as it lives, without keeping it alive."""
+    ref = weakref.ref(inbox)
+
+    def heard() -> None:
+        alive = ref()
+        if alive is None:
+            stop()
+        else:
+            alive.changed()
+
+    stop = desk.heed(heard)
+    return stop
+
+
+def _sweep_again(loop: asyncio.AbstractEventLoop, ref: weakref.ref[Inbox]) -> None:
+    def sweep() -> None:
+        inbox = ref()
+        if inbox is not None and inbox.comm is not None:
+            _tasks.add(task := loop.create_task(inbox.sweep()))
+            task.add_done_callback(_tasks.discard)
+            _sweep_again(loop, ref)
+
+    loop.call_later(SWEEP, sweep)
+
+
+_tasks: set[asyncio.Task[None]] = set()
+"""A loop holds its tasks weakly."""

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from ..request import Effect, Kind, OnExpire, State, Verdict
+from .doc import Doc as _Doc
+from .inbox_messages import (
+    MOST_TOGETHER,
+    GrantDoc,
+    Grants,
+    InboxView,
+    Look,
+    Open,
+    OutcomeDoc,
+    Revoke,
+    Rows,
+    RowsDoc,
+)
 from .preview_messages import PreviewDoc, ReadChange, ReadDoc
-
-
-class _Doc(BaseModel):
-    """Strict: ``"yes"`` or ``1`` is not true (R4), and an unknown key is a fault."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        json_schema_serialization_defaults_required=True,
-    )
-
 
 # -- page → kernel -------------------------------------------------------------------------------
 
@@ -117,6 +118,19 @@ class DecideAll(_Doc):
     visible_ms: int = Field(ge=0)
 
 
+class DecideEach(_Doc):
+    """A person decided several requests alike: each by itself, and each may be lost to others.
+
+    An approval is taken for calls that are alike only: one table has shown all of them.
+    """
+
+    type: Literal["decide-each"]
+    id: str
+    requests: list[Shown] = Field(min_length=1, max_length=MOST_TOGETHER)
+    decision: ApproveDoc | DeclineDoc = Field(discriminator="verdict")
+    visible_ms: int = Field(ge=0)
+
+
 class OpenEdit(_Doc):
     """A person wants to edit the arguments."""
 
@@ -179,7 +193,22 @@ class Focus(_Doc):
     inside: bool
 
 
-AnyPageMessage = Hello | Ping | Decide | DecideAll | Prepare | Settle | Cancel | Focus
+AnyPageMessage = (
+    Hello
+    | Ping
+    | Decide
+    | DecideAll
+    | DecideEach
+    | Prepare
+    | Settle
+    | Cancel
+    | Focus
+    | Rows
+    | Open
+    | Look
+    | Grants
+    | Revoke
+)
 PageMessage = Annotated[AnyPageMessage, Field(discriminator="type")]
 
 # -- kernel → page -------------------------------------------------------------------------------
@@ -222,6 +251,16 @@ class Prepared(_Doc):
     words: str | None = Field(default=None, description="The grant's exact rule.")
 
 
+class Looked(_Doc):
+    """A request that may be decided together with those that are `alike`."""
+
+    view: RequestView
+    alike: str = Field(
+        description="The same for calls that differ in their arguments' values only."
+    )
+    together: bool = Field(description="Whether it can be approved with others.")
+
+
 class Ack(_Doc):
     """Done; `session` is another one after a kernel restart."""
 
@@ -231,6 +270,10 @@ class Ack(_Doc):
     receipt: ReceiptDoc | None = None
     form: FormDoc | None = None
     prepared: Prepared | None = None
+    rows: RowsDoc | None = None
+    looked: list[Looked] | None = None
+    outcomes: list[OutcomeDoc] | None = None
+    grants: list[GrantDoc] | None = None
 
 
 class FieldError(_Doc):
@@ -398,12 +441,6 @@ class RunView(_Doc):
     seconds: float | None
     finish_reason: str | None
     times: Times | None = None
-
-
-class InboxView(_Doc):
-    """What an inbox shows beside its requests."""
-
-    store: str
 
 
 page_message: TypeAdapter[AnyPageMessage] = TypeAdapter(PageMessage)

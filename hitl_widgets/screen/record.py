@@ -11,17 +11,20 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from ..fingerprint import diff, fingerprint, lookup
-from ..request import Request
+from ..previews.plain import Teller
+from ..request import RECORD, WAITING, Record, Request
+from ..store.base import Search, Store
 from ..visible import visible
 from ..words import known, say
 
-Level = Literal["full", "short", "none"]
-
 LONGEST = 2000
 """Characters of one value that a record shows; it says how many there are."""
+
+RECORDED = 20
+"""Requests that an inbox's record shows; it says how many more there are."""
 
 TABLE_ROWS = 5
 """Rows of a described table that a record shows; it says how many there are."""
@@ -53,7 +56,8 @@ def record(
     run: RunRecord | None = None,
     *,
     locale: str = "en",
-    level: Level = "full",
+    level: Record = "full",
+    more: int = 0,
 ) -> dict[str, str]:
     """A mime bundle of ``text/html`` and ``text/plain``.
 
@@ -65,27 +69,40 @@ def record(
         The run around them, or None for agentless cards.
     level
         ``full``; ``short``: one line per request, without arguments and words of the model;
-        ``none``: nothing of what was decided.
+        ``none``: nothing of what was decided. A tool may keep less of its requests; then the run's
+        own words, which may repeat what they hold, are left out too.
+    more
+        How many more requests wait than are given.
     """
     locale = locale.partition("-")[0]
-    if level == "none":
-        blocks = [_waiting_line(requests, locale)] if _waits(requests) else []
-    elif level == "short":
-        blocks = [
-            *([] if run is None else [_Block(_run_title(run, locale), _started(run, locale))]),
-            *(_Block(_title(r, locale), lines=(_verdict_line(r, locale),)) for r in requests),
-        ]
-    else:
-        blocks = [
-            *([] if run is None else [_run_block(run, locale)]),
-            *(_request_block(request, locale) for request in requests),
-        ]
+    levels = [_least(level, request) for request in requests]
+    blocks: list[_Block] = []
+    if run is not None and level != "none":
+        whole = _least(level, *requests) == "full"
+        blocks.append(_run_block(run, locale) if whole else _run_line(run, locale))
+    for request, kept in zip(requests, levels, strict=True):
+        if kept != "none":
+            whole = kept == "full"
+            blocks.append((_request_block if whole else _request_line)(request, locale))
+    hidden = [r for r, kept in zip(requests, levels, strict=True) if kept == "none"]
+    if _waits(hidden):
+        blocks.append(_waiting_line(hidden, locale))
     if not requests and run is None and level != "none":
         blocks = [_Block(say("inbox.empty", locale))]
+    if more > 0:
+        blocks.append(_Block(say("inbox.more", locale, n=f"{more:,}")))
     return {
         "text/plain": "\n\n".join(_plain(block) for block in blocks),
         "text/html": "<div>" + "".join(_html(block) for block in blocks) + "</div>",
     }
+
+
+def inbox_record(store: Store, *, locale: str = "en", level: Record = "full") -> dict[str, str]:
+    """What stays of an inbox: the first of what waits, and how many more there are."""
+    found = store.search(Search(WAITING), limit=RECORDED)
+    return record(
+        found.requests, locale=locale, level=level, more=found.total - len(found.requests)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +124,12 @@ class _Block:
     tables: tuple[_Table, ...] = ()
 
 
+def _least(level: Record, *requests: Request) -> Record:
+    """The least that any of these keeps: a tool can only lower what is set for all."""
+    given = (request.scope.get("record", "full") for request in requests)
+    return max((level, *given), key=RECORD.index)
+
+
 # -- runs ----------------------------------------------------------------------------------------
 
 
@@ -116,6 +139,10 @@ def _run_block(run: RunRecord, locale: str) -> _Block:
         items=tuple(_call(*call, locale=locale) for call in run.calls),
         lines=(*([visible(run.text)] if run.text else []), *_started(run, locale)),
     )
+
+
+def _run_line(run: RunRecord, locale: str) -> _Block:
+    return _Block(_run_title(run, locale), _started(run, locale))
 
 
 def _started(run: RunRecord, locale: str) -> tuple[str, ...]:
@@ -155,11 +182,31 @@ def _request_block(request: Request, locale: str) -> _Block:
     plain, described = _arguments(request, locale)
     head = (say("record.argument", locale), say("record.value", locale))
     tables = [_Table(head, plain)] if plain else []
+    about, previewed = _previewed(request, locale)
     return _Block(
         title=_title(request, locale),
-        lines=(_verdict_line(request, locale), *_words(request, locale)),
-        tables=(*tables, *described, *_edited(request, locale)),
+        lines=(_verdict_line(request, locale), *_words(request, locale), *about),
+        tables=(*tables, *described, *_edited(request, locale), *previewed),
     )
+
+
+def _previewed(request: Request, locale: str) -> tuple[list[str], list[_Table]]:
+    """Lines and tables of what stood around the call: its preview, and what it reads."""
+    teller = Teller(locale, rows=TABLE_ROWS, longest=LONGEST)
+    lines = [*teller.changed(request), *teller.reads(request)]
+    tables: list[_Table] = []
+    for part in teller.preview(request):
+        if part.head:
+            tables.append(_Table(part.head, part.rows, part.title))
+        elif part.text:
+            tables.append(_Table((say("preview.name", locale),), ((part.text,),), part.title))
+        else:
+            lines.append(part.title)
+    return lines, tables
+
+
+def _request_line(request: Request, locale: str) -> _Block:
+    return _Block(_title(request, locale), lines=(_verdict_line(request, locale),))
 
 
 def _title(request: Request, locale: str) -> str:

@@ -105,6 +105,19 @@ class WidgetSurface:
             self._panels[run_id] = panel
         return panel
 
+    def run_inside(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> RunPanel | None:
+        """A panel that is not displayed; None when the run's own is shown here."""
+        shown = self._panels.get(run_id)
+        if shown is not None and shown.comm is not None:
+            return None
+        desk = deskport.desk_of(store)
+        panel = RunPanel(run_id=run_id, title=title, desk=desk, cancel=cancel)
+        self._quiet(panel)
+        self._panels[run_id] = panel
+        return panel
+
     def _shown(self, make: Callable[[], RunPanel], output: Context) -> RunPanel:
         if self._display is None:
             panel = make()

@@ -21,12 +21,16 @@ STRIP_CELLS = 48
 _CELL_DIGEST = 16
 
 
-def request_view(
-    request: Request,
-    *,
-    compare: Sequence[tuple[Literal["last", "earlier", "original"], Request]] = (),
-) -> dict[str, Any]:
-    """What a card shows of `request`, as JSON.
+Comparable = Sequence[tuple[Literal["last", "earlier", "original"], Request]]
+
+
+def request_view(request: Request, *, compare: Comparable = ()) -> dict[str, Any]:
+    """What a card shows of `request`, as JSON: see `request_doc`."""
+    return request_doc(request, compare=compare).model_dump(mode="json")
+
+
+def request_doc(request: Request, *, compare: Comparable = ()) -> RequestView:
+    """What a card shows of `request`.
 
     Parameters
     ----------
@@ -34,14 +38,9 @@ def request_view(
         As the store has it.
     compare
         Calls that it can be compared with, each with what it is to this one.
-
-    Returns
-    -------
-    dict
-        A `messages.RequestView`.
     """
     decided = _decided(request)
-    view = RequestView(
+    return RequestView(
         id=request.id,
         run_id=request.run_id,
         tool_call_id=request.tool_call_id,
@@ -76,9 +75,8 @@ def request_view(
         preview=preview_doc(request),
         reads=read_docs(request),
         reads_changed=read_changes(request),
-        preview_changed=bool((request.scope.get("changed") or {}).get("preview")),
+        preview_changed=bool(request.scope.get("changed", {}).get("preview")),
     )
-    return view.model_dump(mode="json")
 
 
 def is_editable(request: Request) -> bool:

@@ -65,6 +65,12 @@ class TerminalSurface:
         assert device is not None, "can_ask() said so"
         return TerminalScreen(device, desk_of(store))
 
+    def run_inside(
+        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+    ) -> None:
+        """A terminal shows nothing inside something else."""
+        del run_id, title, store, cancel
+
     def screen_of(self, run_id: str) -> TerminalScreen | None:
         """A terminal keeps nothing that could be found again."""
         del run_id

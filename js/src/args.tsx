@@ -139,16 +139,8 @@ function Row({
   typed: boolean;
 }) {
   const { say } = useUi();
-  const { secrets, described } = useShown();
-  const secret = pointer in secrets;
-  const description = useMemo(
-    () => (described && !secret ? descriptionOf(node) : null),
-    [described, secret, node],
-  );
+  const { secret, description, alike, hidden } = useRead(name, node, pointer);
   const type = secret ? "secret" : (description?.kind ?? node.kind);
-  const whole = [name, ...texts(node, secret, description)].join("\n");
-  const alike = lookAlikes(whole);
-  const hidden = hasHidden(whole);
   return (
     <>
       <dt>
@@ -156,19 +148,51 @@ function Row({
       </dt>
       {typed && <dd class="type">{say(`type.${type}`)}</dd>}
       <dd class="value">
-        {secret ? (
-          <span>••••</span>
-        ) : description ? (
-          <ScrollBlock id={pointer} label={name} on>
-            <Described described={description} />
-          </ScrollBlock>
-        ) : (
-          <Value node={node} pointer={pointer} name={name} />
-        )}
+        <Content node={node} pointer={pointer} name={name} />
       </dd>
       {(alike.length > 0 || hidden) && <Flags alike={alike} hidden={hidden} />}
     </>
   );
+}
+
+/** What a value is, and whether it is what it seems. */
+function useRead(name: string, node: Node, pointer: string) {
+  const { secrets, described } = useShown();
+  const secret = pointer in secrets;
+  const description = useMemo(
+    () => (described && !secret ? descriptionOf(node) : null),
+    [described, secret, node],
+  );
+  const whole = [name, ...texts(node, secret, description)].join("\n");
+  return { secret, description, alike: lookAlikes(whole), hidden: hasHidden(whole) };
+}
+
+function Content({ node, pointer, name }: ValueProps) {
+  const { secret, description } = useRead(name, node, pointer);
+  if (secret) return <span>••••</span>;
+  if (!description) return <Value node={node} pointer={pointer} name={name} />;
+  return (
+    <ScrollBlock id={pointer} label={name} on>
+      <Described described={description} />
+    </ScrollBlock>
+  );
+}
+
+interface ArgCellProps extends ValueProps, Shown {}
+
+/** One argument of a call in a table of several: the same rules, and the call's own gate. */
+export function ArgCell({ node, pointer, name, ...shown }: ArgCellProps) {
+  return (
+    <ShownContext.Provider value={shown}>
+      <Content node={node} pointer={pointer} name={name} />
+      <CellFlags node={node} pointer={pointer} name={name} />
+    </ShownContext.Provider>
+  );
+}
+
+function CellFlags({ node, pointer, name }: ValueProps) {
+  const { alike, hidden } = useRead(name, node, pointer);
+  return alike.length > 0 || hidden ? <Flags alike={alike} hidden={hidden} as="div" /> : null;
 }
 
 /** What a row shows as text of its own. */
@@ -177,14 +201,20 @@ function texts(node: Node, secret: boolean, description: Description | null): st
   return node.kind === "str" && !secret ? [node.value] : [];
 }
 
+interface FlagsProps {
+  alike: string[];
+  hidden: boolean;
+  as?: "dd" | "div";
+}
+
 /** Lines in words under a value that is not what it seems. */
-function Flags({ alike, hidden }: { alike: string[]; hidden: boolean }) {
+function Flags({ alike, hidden, as: As = "dd" }: FlagsProps) {
   const { say } = useUi();
   return (
-    <dd class="flags">
+    <As class="flags">
       {alike.length > 0 && <p>{say("mark.lookalike", { chars: alike.join(", ") })}</p>}
       {hidden && <p>{say("mark.hidden")}</p>}
-    </dd>
+    </As>
   );
 }
 

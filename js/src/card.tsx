@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { After } from "./after";
 import { Args } from "./args";
+import { useAttention } from "./attention/index";
 import { Difference } from "./compare";
 import { type Decider, useDecider, useLook } from "./decide";
 import { Fingerprint } from "./fingerprint";
@@ -40,6 +41,7 @@ export function Card({ view, gate }: CardProps) {
   const look = useLook(waiting);
   const decider = useDecider(view, look.visibleSince);
   const over = !waiting || decider.decided !== null;
+  useAttention(look.ref, view, !over);
   const status = useRef<HTMLParagraphElement>(null);
   const hadFocus = useRef(false);
   hadFocus.current = holdsFocus(look.ref.current);

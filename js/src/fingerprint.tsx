@@ -7,6 +7,9 @@ import { Strip } from "./strip";
 import { useUi } from "./ui";
 import { type Say, shortClock } from "./words";
 
+/** For the eye, never for authorising: the same as `Request.short_fingerprint`. */
+export const short = (fingerprint: string): string => fingerprint.slice(0, 16);
+
 /** What another call is to this one, in words. */
 export function useCompared(): (other: Compared) => string {
   const { say, locale } = useUi();
@@ -38,7 +41,7 @@ export function Fingerprint({ view, compared = null, choose }: FingerprintProps)
   return (
     <div class="fp">
       <Strip cells={view.strip} other={compared?.strip} />
-      <code title={view.fingerprint}>{view.fingerprint.slice(0, 16)}</code>
+      <code title={view.fingerprint}>{short(view.fingerprint)}</code>
       <button
         type="button"
         class="link"

@@ -1,8 +1,8 @@
 // The bundle's two doors: `initialize` for the hub, whose exports draw every card's view.
 import { render } from "preact";
 import { Card } from "./card";
-import type { RequestView, RunView } from "./generated/messages";
-import { Inbox } from "./inbox";
+import type { InboxView, RequestView, RunView } from "./generated/messages";
+import { Inbox } from "./inbox/index";
 import { freshId, type Model, Port, pageId } from "./model";
 import { Panel } from "./panel";
 import { adoptStyles } from "./styles";
@@ -12,6 +12,8 @@ import { language } from "./words";
 export interface MountProps {
   model: Model;
   el: HTMLElement;
+  /** The front end's door to other widgets, by anywidget. */
+  host?: { getModel(ref: string): Promise<Model> };
 }
 
 function initialize({ model }: { model: Model }) {
@@ -22,7 +24,8 @@ function initialize({ model }: { model: Model }) {
 }
 
 /** Draw a widget's view into `el` and keep it true; returns what takes it away. */
-export function mount({ model, el }: MountProps, hub: Pick<Model, "get">): () => void {
+export function mount({ model, el, host }: MountProps, hub: Pick<Model, "get">): () => void {
+  const embed = (ref: string, into: HTMLElement) => embedded(ref, into, hub, host);
   const port = new Port(model);
   const root = document.createElement("div");
   root.className = "hitl-root";
@@ -30,7 +33,7 @@ export function mount({ model, el }: MountProps, hub: Pick<Model, "get">): () =>
   adoptStyles(root);
   const lookAtFocus = model.get("shows") === "panel" ? watchFocus(root, port) : () => {};
   const draw = () => {
-    const ui = { ...language(hub.get("locale")), port };
+    const ui = { ...language(hub.get("locale")), port, embed };
     root.lang = ui.locale;
     render(<UiContext.Provider value={ui}>{content(model)}</UiContext.Provider>, root);
     lookAtFocus();
@@ -46,13 +49,33 @@ export function mount({ model, el }: MountProps, hub: Pick<Model, "get">): () =>
   };
 }
 
+/** Draw a widget inside another one's view, as soon as the front end hands it out. */
+function embedded(
+  ref: string,
+  into: HTMLElement,
+  hub: Pick<Model, "get">,
+  host: MountProps["host"],
+): () => void {
+  let away: (() => void) | null = () => {};
+  host?.getModel(ref).then(
+    (model) => {
+      if (away) away = mount({ model, el: into, host }, hub);
+    },
+    (error: unknown) => console.error("[hitl-widgets]", error),
+  );
+  return () => {
+    away?.();
+    away = null;
+  };
+}
+
 function content(model: Model) {
   const requests = () => model.get("requests") as RequestView[];
   switch (model.get("shows")) {
     case "panel":
       return <Panel run={model.get("view") as RunView} requests={requests()} />;
     case "inbox":
-      return <Inbox requests={requests()} />;
+      return <Inbox inbox={model.get("view") as InboxView} requests={requests()} />;
     default:
       return <Card view={model.get("view") as RequestView} />;
   }

@@ -6,6 +6,8 @@ import type { Language } from "./words";
 
 export interface Ui extends Language {
   port: Port;
+  /** Draw another widget's view into an element; returns what takes it away. */
+  embed(ref: string, into: HTMLElement): () => void;
 }
 
 export const UiContext = createContext<Ui | null>(null);

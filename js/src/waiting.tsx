@@ -220,7 +220,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   );
 }
 
-function Blocked({ gate }: { gate: Gate }) {
+export function Blocked({ gate }: { gate: Pick<Gate, "missing"> }) {
   const { say, locale } = useUi();
   const need = gate.missing("open").length > 0 ? "open" : "scroll";
   const missing = gate.missing(need);

@@ -12,6 +12,10 @@ export const ack = (id: string, more: Partial<Ack> = {}): Ack => ({
   receipt: null,
   form: null,
   prepared: null,
+  rows: null,
+  looked: null,
+  outcomes: null,
+  grants: null,
   ...more,
 });
 export const yes: Answer = ({ id }) => ack(id);

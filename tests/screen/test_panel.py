@@ -10,11 +10,10 @@ import pytest
 
 from hitl_widgets.events import chunk
 from hitl_widgets.screen import hub
-from hitl_widgets.screen.inbox import Inbox
 from hitl_widgets.screen.panel import RunPanel
 from hitl_widgets.screen.surface import WidgetSurface
 from hitl_widgets.screen.timeline import Timeline
-from scripts.message_examples import ASK, DELETE, decided, request
+from scripts.message_examples import ASK, DELETE, decided
 
 from .fakes import FakeDesk, say, sent, updates
 
@@ -212,36 +211,6 @@ class TestTheSurface:
         assert one is again
         assert one is not other
         assert len(published) == 2
-
-
-class TestTheInbox:
-    def test_shows_what_waits_and_hears_of_more(self) -> None:
-        desk = FakeDesk(DELETE)
-        inbox = Inbox([DELETE], location="x.db", desk=desk)
-        more = request("send_mail", {}, id="req_more")
-        desk.change(more)
-        desk.change(decided(DELETE, "declined", "decline"))
-        assert [(r["id"], r["state"]) for r in inbox.requests] == [
-            (DELETE.id, "declined"),
-            ("req_more", "pending"),
-        ]
-
-    def test_a_decision_made_here_says_so(self) -> None:
-        """R18."""
-        desk = FakeDesk(DELETE)
-        inbox = Inbox([DELETE], location="x.db", desk=desk)
-        say(
-            inbox,
-            {
-                "type": "decide",
-                "id": "m1",
-                "request_id": DELETE.id,
-                "fingerprint": DELETE.fingerprint,
-                "decision": {"verdict": "decline"},
-                "visible_ms": 1,
-            },
-        )
-        assert desk.decisions[0][3] == "inbox"
 
 
 class TestWhereTheTimeGoes:

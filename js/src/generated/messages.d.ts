@@ -8,6 +8,10 @@ export interface Ack {
   receipt: ReceiptDoc | null;
   form: FormDoc | null;
   prepared: Prepared | null;
+  rows: RowsDoc | null;
+  looked: Looked[] | null;
+  outcomes: OutcomeDoc[] | null;
+  grants: GrantDoc[] | null;
 }
 
 /** Data for an input. */
@@ -106,6 +110,15 @@ export interface DecideAll {
   visible_ms: number;
 }
 
+/** A person decided several requests alike: each by itself, and each may be lost to others. An approval is taken for calls that are alike only: one table has shown all of them. */
+export interface DecideEach {
+  type: "decide-each";
+  id: string;
+  requests: Shown[];
+  decision: ApproveDoc | DeclineDoc;
+  visible_ms: number;
+}
+
 /** Who, what, when. */
 export interface Decided {
   verdict: "approve" | "decline" | "answer" | "respond";
@@ -178,6 +191,18 @@ export interface FormDoc {
   consent: boolean;
 }
 
+/** A standing grant in force. */
+export interface GrantDoc {
+  id: string;
+  tool: string;
+  words: string;
+  reviewer: string;
+  reach: string;
+  run_id: string | null;
+  thread: string | null;
+  expires_at: string | null;
+}
+
 /** A standing grant as a person has chosen it so far. */
 export interface GrantDraft {
   kind: "always";
@@ -186,6 +211,12 @@ export interface GrantDraft {
   reach: "run" | "thread" | "until";
   /** ISO 8601 with zone. */
   until?: string | null;
+}
+
+/** Asks for the standing grants in force. */
+export interface Grants {
+  type: "grants";
+  id: string;
 }
 
 /** A page has loaded the bundle and can show cards. */
@@ -213,9 +244,29 @@ export interface ImagePart {
   alt: string;
 }
 
-/** What an inbox shows beside its requests. */
+/** What an inbox shows beside its requests. `version` grows with every change of the store. */
 export interface InboxView {
   store: string;
+  version: number;
+  waiting: number;
+  unknown: number;
+  runs: RunRef[];
+}
+
+/** Asks for all of some requests, to decide them together. */
+export interface Look {
+  type: "look";
+  id: string;
+  request_ids: string[];
+}
+
+/** A request that may be decided together with those that are `alike`. */
+export interface Looked {
+  view: RequestView;
+  /** The same for calls that differ in their arguments' values only. */
+  alike: string;
+  /** Whether it can be approved with others. */
+  together: boolean;
 }
 
 /** Markdown as sanitised HTML: the page takes known elements of it, and no attribute. */
@@ -226,9 +277,28 @@ export interface MarkdownPart {
   length: number;
 }
 
+/** A person opens a row to its card, or closes it. */
+export interface Open {
+  type: "open";
+  id: string;
+  request_id: string;
+  open: boolean;
+}
+
 /** A person wants to edit the arguments. */
 export interface OpenEdit {
   kind: "open-edit";
+}
+
+/** What became of one of several decisions that were made together. */
+export interface OutcomeDoc {
+  request_id: string;
+  tool: string;
+  fingerprint: string;
+  /** None: it did not count. */
+  state: "pending" | "approved" | "declined" | "answered" | "responded" | "expired" | "withdrawn" | "executing" | "parked" | "stale" | "blocked" | "refused" | "done" | "failed" | "outcome_unknown" | null;
+  code: string | null;
+  words: string | null;
 }
 
 /** Asks whether the kernel is there and free to listen. */
@@ -349,6 +419,59 @@ export interface RespondDoc {
   text: string;
 }
 
+/** A person ends a standing grant. */
+export interface Revoke {
+  type: "revoke";
+  id: string;
+  grant_id: string;
+}
+
+/** One line of a list: enough to tell requests apart, never enough to consent. */
+export interface RowView {
+  id: string;
+  kind: "approval" | "input";
+  state: "pending" | "approved" | "declined" | "answered" | "responded" | "expired" | "withdrawn" | "executing" | "parked" | "stale" | "blocked" | "refused" | "done" | "failed" | "outcome_unknown";
+  tool: string;
+  agent_path: string[];
+  thread: string | null;
+  notebook: string | null;
+  effect: "read" | "write" | "costly" | "destructive" | "unknown";
+  /** The message, or the arguments in one line, perhaps cut. */
+  summary: string;
+  cut: boolean;
+  fingerprint: string;
+  created_at: string;
+  expires_at: string | null;
+  verdict: "approve" | "decline" | "answer" | "respond" | null;
+  reviewer: string | null;
+  decided_at: string | null;
+}
+
+/** Asks for one page of a list. */
+export interface Rows {
+  type: "rows";
+  id: string;
+  search: SearchDoc;
+  offset: number;
+  limit: number;
+  /** Also what can be filtered by. */
+  tally: boolean;
+}
+
+/** One page of a list. */
+export interface RowsDoc {
+  total: number;
+  rows: RowView[];
+  /** agent, thread, tool, notebook → value → how many. */
+  tally: Record<string, Record<string, number>> | null;
+}
+
+/** A run that goes on here after a decision in this inbox, and the panel that shows it. */
+export interface RunRef {
+  run_id: string;
+  panel: string;
+}
+
 /** What a panel shows of one run beside its requests. They travel on their own: streamed text must not send their arguments again and again. */
 export interface RunView {
   run_id: string;
@@ -361,6 +484,22 @@ export interface RunView {
   seconds: number | null;
   finish_reason: string | null;
   times: Times | null;
+}
+
+/** What a person looks for; None, or empty: it does not count. */
+export interface SearchDoc {
+  among: "waiting" | "history";
+  state?: "pending" | "approved" | "declined" | "answered" | "responded" | "expired" | "withdrawn" | "executing" | "parked" | "stale" | "blocked" | "refused" | "done" | "failed" | "outcome_unknown" | null;
+  agent?: string | null;
+  thread?: string | null;
+  tool?: string | null;
+  notebook?: string | null;
+  /** Asked so many seconds ago. */
+  youngest?: number | null;
+  /** Not more seconds ago than this. */
+  oldest?: number | null;
+  text?: string;
+  order?: "oldest" | "newest" | "tool" | "agent" | "expiry" | "decided";
 }
 
 /** A person says how a call ended whose outcome nobody knows. */
@@ -440,4 +579,4 @@ export type DecisionDoc = ApproveDoc | DeclineDoc | AnswerDoc | RespondDoc;
 
 export type KernelMessage = Ack | Failure;
 
-export type PageMessage = Hello | Ping | Decide | DecideAll | Prepare | Settle | Cancel | Focus;
+export type PageMessage = Hello | Ping | Decide | DecideAll | DecideEach | Prepare | Settle | Cancel | Focus | Rows | Open | Look | Grants | Revoke;

@@ -1,0 +1,123 @@
+// One request in two lines: enough to tell it from others; to decide, it is opened.
+import { useRef } from "preact/hooks";
+import { short } from "../fingerprint";
+import type { RowView } from "../generated/messages";
+import { Revealed } from "../text";
+import { useClock, useUi } from "../ui";
+import { clock, sayIfKnown, span } from "../words";
+
+interface RowProps {
+  id: string;
+  index: number;
+  top: number;
+  row: RowView | undefined;
+  current: boolean;
+  opened: boolean;
+  chosen: boolean | null;
+  open: () => void;
+  choose: () => void;
+}
+
+export function Row({ id, index, top, row, current, opened, chosen, open, choose }: RowProps) {
+  const { say } = useUi();
+  const place = { transform: `translateY(${top}px)` };
+  if (!row)
+    return (
+      <div id={id} class="row" role="row" aria-rowindex={index + 1} style={place}>
+        <span class="what state" role="gridcell">
+          …
+        </span>
+      </div>
+    );
+  const name = say("inbox.row", { tool: row.tool, what: row.summary });
+  return (
+    <div
+      id={id}
+      class={`row${current ? " current" : ""}${opened ? " opened" : ""}`}
+      role="row"
+      aria-rowindex={index + 1}
+      aria-selected={chosen ?? undefined}
+      style={place}
+      onClick={open}
+    >
+      {chosen !== null && (
+        <span class="pick" role="gridcell" onClick={(event) => event.stopPropagation()}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            checked={chosen}
+            aria-label={say("inbox.choose", { name })}
+            onChange={choose}
+          />
+        </span>
+      )}
+      <span class="what" role="gridcell">
+        <span class="line">
+          <button
+            type="button"
+            tabIndex={-1}
+            class="name"
+            aria-expanded={opened}
+            aria-label={say("inbox.open", { name })}
+            onClick={(event) => {
+              event.stopPropagation();
+              open();
+            }}
+          >
+            <code>
+              <Revealed text={row.tool} />
+            </code>
+          </button>
+          <span class="summary">
+            <Revealed text={row.summary + (row.cut ? "…" : "")} />
+          </span>
+        </span>
+        <span class="line about">
+          <About row={row} />
+        </span>
+      </span>
+      <span class="when" role="gridcell">
+        <When row={row} />
+      </span>
+    </div>
+  );
+}
+
+function About({ row }: { row: RowView }) {
+  const { say } = useUi();
+  const agent = row.agent_path.join(" › ");
+  return (
+    <>
+      {row.state === "outcome_unknown" ? (
+        <b class="caution">{say("state.outcome_unknown")}</b>
+      ) : row.state !== "pending" ? (
+        <b class={row.verdict === "decline" ? "cross" : "tick"}>
+          {row.verdict === null
+            ? sayIfKnown(say, `state.${row.state}`, row.state)
+            : say(`after.${row.verdict}`)}
+        </b>
+      ) : (
+        <span class={`effect ${row.effect}`}>
+          {row.kind === "input" ? say("inbox.input") : say(`effect.${row.effect}`)}
+        </span>
+      )}
+      {row.reviewer !== null && <Revealed text={row.reviewer} />}
+      <Revealed text={agent} />
+      {row.notebook !== null && <Revealed text={row.notebook} />}
+      {row.thread !== null && <Revealed text={row.thread} />}
+      <code>{short(row.fingerprint)}</code>
+    </>
+  );
+}
+
+function When({ row }: { row: RowView }) {
+  const { say, locale } = useUi();
+  const at = row.decided_at ?? row.created_at;
+  const seen = useRef(at);
+  const now = useClock(seen.current, row.decided_at === null);
+  return (
+    <time class="age" dateTime={at} title={clock(at, locale)}>
+      {span(now - Date.parse(at), say)}
+    </time>
+  );
+}
