@@ -15,13 +15,12 @@ from typing import Any, Literal, cast
 from . import notifying
 from .errors import AgentDefinitionError
 from .policy import administrator
-from .request import Decision, Decline, Request, Reviewer
+from .request import RECORD, Decision, Decline, Record, Request, Reviewer
 from .store import sinks
 
 Headless = Literal["prompt", "suspend", "decline", "error"]
 Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
 HEADLESS = ("prompt", "suspend", "decline", "error")
-RECORD = ("full", "short", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Settings:
 
     store: Any = None
     headless: Headless = "suspend"
-    record: Literal["full", "short", "none"] = "full"
+    record: Record = "full"
     notify: Any = field(default=None, repr=False)  # an address may hold a password
     locale: Literal["en", "ja"] | None = None
     reviewer: Decide | None = None

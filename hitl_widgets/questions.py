@@ -19,7 +19,7 @@ from . import deciders, surface
 from .describe import Description, describe_arguments, describe_owner
 from .errors import AgentDefinitionError, Declined, NoReviewer
 from .previews.look import SECONDS, plan_of
-from .request import Effect, OnExpire
+from .request import RECORD, Effect, OnExpire, Record
 from .schema import shape_of
 from .standalone import Asking, Question
 
@@ -139,6 +139,7 @@ def require_approval(
     on_expire: OnExpire = "decline",
     reviewers: Sequence[str] | None = None,
     quorum: int = 1,
+    record: Record = "full",
     store: Any = None,
     preview: Callable[..., Any] | None = None,
     preview_timeout: float = SECONDS,
@@ -163,6 +164,8 @@ def require_approval(function: Any = None, /, **options: Any) -> Any:
         Argument name → function giving JSON, for objects without an exact form.
     key
         Names a call, so that it survives a restart; a text, or a function of the arguments.
+    record
+        What a saved notebook keeps of its requests, as for `tool`.
     preview, preview_timeout, bind_preview, reads
         What is shown of it before it is asked, as for `tool`; here a preview gets the very objects
         that the call was given.
@@ -276,6 +279,7 @@ def _check_gate(
     on_expire: Any = "decline",
     reviewers: Any = None,
     quorum: Any = 1,
+    record: Any = "full",
     store: Any = None,
 ) -> None:
     """Refuse at the definition what would only fail, or ask wrongly, at a call."""
@@ -290,6 +294,7 @@ def _check_gate(
         (on_expire in get_args(OnExpire), f"on_expire={on_expire!r}; {get_args(OnExpire)}"),
         (not isinstance(reviewers, str), f"reviewers={reviewers!r}; give a list of names"),
         (isinstance(quorum, int) and quorum >= 1, f"quorum={quorum!r}; give 1 or more"),
+        (record in RECORD, f"record={record!r}; give one of {RECORD}"),
     ):
         if not right:
             raise AgentDefinitionError(f"require_approval on {name}: {fault}.")

@@ -41,6 +41,7 @@ from .request import (
     Evaluation,
     OnExpire,
     Receipt,
+    Record,
     Request,
     Run,
     Verdict,
@@ -105,6 +106,7 @@ class Question:
     on_expire: OnExpire = "decline"
     quorum: int = 1
     reviewers: tuple[str, ...] | None = None
+    record: Record = "full"
     store: Any = None
     under: Under | None = None
     plan: Plan | None = None
@@ -186,6 +188,7 @@ class Asking:
                 "how": "verb",
                 "portable": told.portable,
                 **({"bound": looked.bound} if looked.bound else {}),
+                **({} if question.record == "full" else {"record": question.record}),
                 **({} if question.under is None else {"under": question.under.run_id}),
                 **({} if question.initial is None else {"initial": question.initial}),
             },

@@ -259,6 +259,7 @@ def describe(
         "schema_digest": tool.shape.digest,
         "how": how,
         **({"bound": looked.bound} if looked.bound else {}),
+        **({} if tool.record == "full" else {"record": tool.record}),
         **(more or {}),
     }
     if kind == "input" and (tool.consent or resume is None or resume.is_consent):

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from ..errors import AgentDefinitionError, ToolDefinitionError
 from ..policy import FUNCTION, Auto, Evaluator, Predicate, ToolRule, disabled
 from ..previews.look import SECONDS, Looked, Plan, look, plan_of
-from ..request import Effect, OnExpire
+from ..request import RECORD, Effect, OnExpire, Record
 from ..schema import Shape, shape_of, shape_of_parameters
 from .context import ToolContext
 
@@ -47,6 +47,7 @@ class Tool:
     reviewers: tuple[str, ...] | None = None
     quorum: int = 1
     enabled: bool = True
+    record: Record = "full"
     agent: Any = None
     plan: Plan | None = None
 
@@ -152,6 +153,7 @@ def tool(
     reviewers: Sequence[str] | None = None,
     quorum: int = 1,
     enabled: bool = True,
+    record: Record = "full",
     preview: Callable[..., Any] | None = None,
     preview_timeout: float = SECONDS,
     bind_preview: bool = False,
@@ -190,6 +192,9 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         Who may decide (names), and how many must agree.
     enabled
         False: calls are refused.
+    record
+        What a saved notebook keeps of its requests: ``"full"``, ``"short"`` (who decided what and
+        when) or ``"none"``. It can only keep less than ``configure(record=)`` says.
     preview
         A function (sync or async) of those of the arguments that it takes, by name; it only reads,
         and returns what would happen: a DataFrame, text, a figure, what `previews` makes, or a list
@@ -294,6 +299,8 @@ def _check_options(
         )
     if options.get("on_expire", "decline") not in ("decline", "withdraw"):
         raise ToolDefinitionError(f"{name}: on_expire is 'decline' or 'withdraw'.")
+    if options.get("record", "full") not in RECORD:
+        raise ToolDefinitionError(f"{name}: record is one of {', '.join(RECORD)}.")
     if options.get("quorum", 1) < 1 or options.get("max_declines", 1) < 1:
         raise ToolDefinitionError(f"{name}: quorum and max_declines are at least 1.")
 

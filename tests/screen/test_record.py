@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any, Literal
 
+import pytest
+
+import hitl_widgets as hitl
 from hitl_widgets.screen.record import LONGEST, RunRecord, record
 from scripts.message_examples import AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
 
@@ -148,3 +152,65 @@ class TestARecord:
 
     def test_speaks_the_language_that_is_set(self) -> None:
         assert "delete_record" in record([APPROVED], locale="ja")["text/plain"]
+
+
+@pytest.mark.filterwarnings("ignore:A store in memory")
+class TestATool:
+    """`record=` on a tool or a gated function keeps less than what is set for all, never more."""
+
+    @staticmethod
+    async def asked(level: Literal["full", "short", "none"]) -> hitl.Request:
+        @hitl.tool(require_approval=True, record=level)
+        async def visit(patient: str) -> str:
+            "Note a visit."
+            return f"noted {patient}"
+
+        turns = [[hitl.call("visit", patient="Ada L.")]]
+        agent = hitl.Agent("ward", model=hitl.ScriptedModel(turns), tools=[visit], store=":memory:")
+        (request,) = (await agent.generate("go")).requests
+        return request
+
+    async def test_short_leaves_its_arguments_and_the_words_of_the_run_out(self) -> None:
+        run = RunRecord("ward", "completed", "Noted Ada L.", (("visit", "done", None),))
+        text = record([await self.asked("short"), APPROVED], run)["text/plain"]
+        assert "Run: ward: completed" in text
+        assert "Approval: visit" in text
+        assert "Ada" not in text
+        assert "abc-123" in text  # what another tool keeps stays
+
+    async def test_none_leaves_out_that_it_was_asked_once_it_waits_no_more(self) -> None:
+        waiting = await self.asked("none")
+        text = record([waiting, APPROVED])["text/plain"]
+        assert "hitl-widgets inbox" in text
+        for left in (text, record([decided(waiting, "done", "approve"), APPROVED])["text/plain"]):
+            assert "visit" not in left
+            assert "Ada" not in left
+            assert "abc-123" in left
+
+    @pytest.mark.parametrize("level", ["short", "none"])
+    async def test_can_not_keep_more_than_is_set_for_all(self, level: Any) -> None:
+        request = await self.asked("full")
+        assert record([request], level=level) == record([replace(request, scope={})], level=level)
+        assert "Ada" not in str(record([request], level=level))
+
+    async def test_gates_a_plain_function_too(self) -> None:
+        seen: list[hitl.Request] = []
+
+        @hitl.require_approval(record="short", store=":memory:")
+        async def visit(patient: str) -> str:
+            return f"noted {patient}"
+
+        def look(request: hitl.Request) -> hitl.Approve:
+            seen.append(request)
+            return hitl.Approve()
+
+        with hitl.reviewer(look):
+            await visit("Ada L.")
+        assert "Ada" not in str(record(seen))
+
+    def test_refuses_another_level_at_the_definition(self) -> None:
+        wrong: Any = "some"
+        with pytest.raises(hitl.ToolDefinitionError, match="record is one of full, short, none"):
+            hitl.tool(id="visit", record=wrong)(lambda: None)
+        with pytest.raises(hitl.AgentDefinitionError, match="record='some'"):
+            hitl.require_approval(record=wrong)(lambda: None)
