@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -51,6 +52,8 @@ def describe(
 
 
 def _file_system(path: str) -> Line:
+    if sys.platform == "emscripten":
+        return ("note", "file system", "the page's memory: what waits is lost with the kernel", "")
     kind = files.file_system(path) or "unknown"
     if files.is_local(path):
         return ("ok", "file system", f"{kind}, local", "")

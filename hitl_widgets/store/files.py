@@ -17,6 +17,9 @@ from .migrations import APPLICATION_ID
 
 MEMORY = ":memory:"
 
+DRIVE = "/drive/"
+"""Where JupyterLite shows a notebook's folder: SQLite's files are soon malformed there."""
+
 LOCAL = frozenset(
     [
         "apfs",
@@ -46,10 +49,16 @@ def make_private(path: str) -> None:
     Raises
     ------
     StoreError
-        The folder is missing, or the path is not a regular file.
+        The folder is missing or no place for a store, or the path is not a regular file.
     StoreReadOnly
         The file cannot be created there, or not be read.
     """
+    if sys.platform == "emscripten" and path.startswith(DRIVE):
+        raise StoreError(
+            f"The store {path} cannot be kept in JupyterLite's folder of notebooks: SQLite does "
+            "not work there. Leave store= out, or name a file such as /tmp/store.sqlite; either way "
+            "it is gone with the kernel."
+        )
     folder = Path(path).parent
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
