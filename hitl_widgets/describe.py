@@ -205,12 +205,20 @@ def _pandas(value: Any) -> dict[str, Any]:
     try:
         rows = pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes()
     except TypeError:  # unhashable cells, such as lists
-        rows = frame.to_json(orient="split", default_handler=repr).encode()
+        rows = _split_json(frame).encode()
     columns = {str(c): str(t) for c, t in zip(frame.columns, frame.dtypes, strict=True)}
-    head = json.loads(frame.head(ROWS).to_json(orient="split", default_handler=repr))
+    head = json.loads(_split_json(frame.head(ROWS)))
     return _table(
         "pandas", value, shape=frame.shape, columns=columns, head=head["data"], content=rows
     )
+
+
+def _split_json(frame: Any) -> str:
+    """Dates in words, and as many digits as pandas can write."""
+    text: str = frame.to_json(
+        orient="split", default_handler=repr, date_format="iso", double_precision=15
+    )
+    return text
 
 
 def _polars(value: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from pydantic_core import to_jsonable_python
@@ -35,6 +35,7 @@ from .errors import (
 from .events import Chunk
 from .fingerprint import digest, fingerprint, mask
 from .previews.look import Looked, Plan, differences, look
+from .previews.plain import told_why
 from .request import (
     Call,
     Effect,
@@ -462,8 +463,9 @@ class Asking:
         again = self._request(
             told, looked, request.run_id, request.tool_call_id, ordinal=request.ordinal + 1
         )
-        more = {"stale": str(error), "changed": differences(request, looked)}
-        again = replace(again, scope={**again.scope, **more})
+        again.scope["changed"] = differences(request, looked)
+        error = told_why(error, again)
+        again.scope["stale"] = str(error)
         detail = {"why": str(error)}
         await self.desk.write(
             self.store.move, request.id, "make_stale", "stale", opens=again, detail=detail

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
 from ..fingerprint import diff
 from ..previews.look import Looked, differences
+from ..previews.plain import told_why
 from ..request import Request, new_id
 from .asking import asked_again, fresh
 from .proposals import BLOCKED, DISABLED, describe, forbidden, identity
@@ -109,7 +110,6 @@ async def _stale(run: CallRun, request: Request, args: dict[str, Any], error: Hi
         ordinal=run.questions.ordinal,
         kind="approval",
         more={
-            "stale": str(error),
             "replaces": request.id,
             "changed": differences(request, looked),
         },
@@ -118,6 +118,8 @@ async def _stale(run: CallRun, request: Request, args: dict[str, Any], error: Hi
     changes = diff((request.decision or {}).get("edited", {}).get("digests", request.digests),
                    again.digests)  # fmt: skip
     again.scope["diff"] = changes
+    error = told_why(error, again)
+    again.scope["stale"] = str(error)
     if isinstance(error, StaleFingerprint):
         error.diff = changes
     await _open_again(run, request, "make_stale", again, error)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
 from typing import Any
 
 from .. import verbs
 from ..desk import Desk, default_reviewer, desk_of
 from ..errors import HitlError
 from ..request import Answer, Approve, Decision, Decline, Request, Respond
-from ..terminal import Device, Left, find, outcome, put, summary
+from ..terminal import Device, Left, asker, find, key_of, outcome, put, state, summary
+from ..visible import visible
+from ..words import Say, saying
 from .common import CODES, NOTHING, OK, common, existing_store
+
+PLAIN = saying("en")
+"""What scripts read is in one language wherever they run."""
+
+_HOW = {"h": "happened", "r": "run_again", "g": "give_up"}
 
 ABOUT = """\
 Without an action: decide one request after the other, in a terminal; else the same as list.
@@ -93,7 +99,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _as_text(request: Request) -> str:
     lines = [
-        f"{request.id}  {request.state}  {summary(request)}",
+        f"{request.id}  {request.state}  {summary(PLAIN, request)}",
         f"  asked        {request.created_at:%Y-%m-%d %H:%M:%S} UTC, by {_asker(request)}",
         f"  arguments    {json.dumps(request.args)}",
         f"  fingerprint  {request.fingerprint}",
@@ -115,7 +121,7 @@ def _as_json(request: Request) -> dict[str, Any]:
     names = (
         *("id", "run_id", "tool_call_id", "kind", "state", "tool_name", "args", "fingerprint"),
         *("effect", "agent_id", "agent_path", "thread_id", "resource_id", "message", "allowed"),
-        *("suspend_payload", "resume_schema", "decision", "reviewer", "via"),
+        *("suspend_payload", "resume_schema", "decision", "reviewer", "via", "preview", "reads"),
     )
     times = ("created_at", "expires_at", "decided_at")
     told = {name: getattr(request, name) for name in names}
@@ -154,8 +160,9 @@ def _decide(args: argparse.Namespace, decision: Decision) -> int:
     if args.json:
         print(json.dumps(_as_json(request), indent=2))
         return OK
-    print(f"{summary(request)}: {outcome(request)}")
-    _say_how_to_go_on(request, driven=driven, verb=verb)
+    print(f"{summary(PLAIN, request)}: {outcome(PLAIN, request)}")
+    if not driven:
+        print(_how_to_go_on(PLAIN, request, verb=verb))
     return OK
 
 
@@ -165,16 +172,11 @@ async def _driven(desk: Desk, request: Request) -> tuple[bool, bool]:
     return await desk.read(desk.store.driver_alive, run), run.kind == "verb"
 
 
-def _say_how_to_go_on(request: Request, *, driven: bool, verb: bool) -> None:
-    if driven:
-        return
+def _how_to_go_on(word: Say, request: Request, *, verb: bool) -> str:
     if verb:
-        print("Nobody waits for it now: run the code that asked again, with the same key.")
-    else:
-        print(
-            f"No process drives the run now. Where agent {request.agent_id!r} is defined, "
-            f"go on with: await agent.attach({request.run_id!r})"
-        )
+        return word("shell.again")
+    code = f"await agent.attach({request.run_id!r})"
+    return word("shell.attach", agent=repr(request.agent_id), code=code)
 
 
 # -- deciding one after the other ----------------------------------------------------------------
@@ -182,11 +184,12 @@ def _say_how_to_go_on(request: Request, *, driven: bool, verb: bool) -> None:
 
 async def _decide_all(store: Any, device: Device) -> int:
     desk = desk_of(existing_store(store))
+    word = saying(device.locale)
     offered = False
     while True:
         waiting = await verbs.pending(store)
         if not waiting:
-            device.say("Nothing is pending." if not offered else "Nothing is pending any more.")
+            device.say(word("shell.empty.now" if offered else "shell.empty"))
             return OK if offered else NOTHING
         offered = True
         request = await _picked(waiting, device)
@@ -196,19 +199,26 @@ async def _decide_all(store: Any, device: Device) -> int:
             receipt = await put(request, desk, device)
             if receipt is not None and receipt.state != "pending":
                 driven, verb = await _driven(desk, request)
-                _say_how_to_go_on(request, driven=driven, verb=verb)
+                if not driven:
+                    device.say(_how_to_go_on(word, request, verb=verb))
         else:
             await _settled(request, desk, device)
 
 
 async def _picked(waiting: list[Request], device: Device) -> Request | None:
-    device.say(f"{len(waiting)} waiting:")
+    word = saying(device.locale)
+    device.say(word("shell.waiting", n=len(waiting)))
     for number, request in enumerate(waiting, 1):
-        asked = f"{request.created_at.astimezone():%Y-%m-%d %H:%M}, by {_asker(request)}"
-        device.say(f"  {number}  {summary(request)}  ({request.state}, {asked})")
+        row: dict[str, Any] = {
+            "call": summary(word, request),
+            "state": state(word, request),
+            "time": f"{request.created_at.astimezone():%Y-%m-%d %H:%M}",
+            "who": asker(word, request),
+        }
+        device.say(word("shell.row", n=number, **row))
     while True:
         try:
-            typed = (await device.line("A number, Enter for the first, q to quit: ")).strip()
+            typed = (await device.line(word("shell.pick"))).strip()
         except Left:
             return None
         if typed.lower() in ("q", "quit"):
@@ -217,29 +227,30 @@ async def _picked(waiting: list[Request], device: Device) -> Request | None:
             return waiting[0]
         if typed.isdecimal() and 0 < int(typed) <= len(waiting):
             return waiting[int(typed) - 1]
-        device.say(f"Type a number from 1 to {len(waiting)}, or q.", "red")
+        device.say(word("shell.pick.again", n=len(waiting)), "red")
 
 
 async def _settled(request: Request, desk: Desk, device: Device) -> None:
     """A call that started, and nobody knows how it ended."""
-    device.say(f"{summary(request)} started, and nobody knows how it ended. Look first.", "bold")
+    word = saying(device.locale)
+    device.say(word("shell.unknown", call=summary(word, request)), "bold")
+    offers = [word(f"shell.settle.{how}") for how in (*_HOW.values(), "leave")]
     try:
-        typed = await device.choose("It [h]appened  [r]un it again  [g]ive up  [l]eave it")
-        how = {"h": "happened", "r": "run_again", "g": "give_up"}.get(typed.strip().lower())
+        how = _HOW.get(key_of(await device.choose("  ".join(offers)), offers) or "")
         if how is None:
-            device.say("Left as it is.")
+            device.say(word("shell.kept"))
             return
         result = await _result(device) if how == "happened" else None
         await desk.settle(request, how, result=result, reviewer=default_reviewer(), via="terminal")
-        device.say(f"Settled: {how.replace('_', ' ')}.")
+        device.say(word("shell.settled", how=word(f"shell.settled.{how}")))
     except Left:
-        device.say("Left as it is.")
+        device.say(word("shell.kept"))
     except HitlError as e:
-        print(e, file=sys.stderr)
+        device.say(visible(str(e)), "red")
 
 
 async def _result(device: Device) -> Any:
-    text = (await device.line("Its result, JSON or text: ")).strip()
+    text = (await device.line(saying(device.locale)("term.result"))).strip()
     try:
         return json.loads(text)
     except ValueError:

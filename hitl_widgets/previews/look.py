@@ -20,7 +20,7 @@ from ..request import MASK, Request, utc
 from .names import changed, look_up, namespaces, summary
 from .parts import parts_of
 
-SECONDS = 5.0
+SECONDS = 10.0
 """So long a preview may take, unless its tool says otherwise."""
 BYTES = 600_000
 """Of a preview's JSON; beyond, parts are left out, and it says so."""

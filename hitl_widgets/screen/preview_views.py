@@ -76,7 +76,7 @@ def _read(name: str, told: Mapping[str, Any]) -> ReadDoc:
 
 def read_changes(request: Request) -> list[ReadChange]:
     """What changed in them since the call was asked before."""
-    changed: Mapping[str, Any] = (request.scope.get("changed") or {}).get("reads") or {}
+    changed: Mapping[str, Any] = request.scope.get("changed", {}).get("reads", {})
     return [
         ReadChange(
             name=name,

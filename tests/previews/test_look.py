@@ -1,0 +1,326 @@
+"""A preview runs before the card, in time; what it shows, or what a call reads, can be bound (R3)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import SecretStr
+
+import hitl_widgets as hitl
+from tests.rules.making import agent_on, store_at, tell_back
+
+GO = [[hitl.call("delete", customer="Ada")], tell_back]
+DID: list[str] = []
+orders = pd.DataFrame()
+
+
+@pytest.fixture(autouse=True)
+def _orders() -> Iterator[None]:
+    global orders  # noqa: PLW0603  # a notebook's variable
+    orders = pd.DataFrame({"order": [101, 102, 103], "customer": ["Ada", "Bob", "Ada"]})
+    DID.clear()
+    yield
+    globals().setdefault("orders", pd.DataFrame())
+
+
+def rows(customer: str) -> pd.DataFrame:
+    return orders[orders["customer"] == customer]
+
+
+def deleting(**options: Any) -> hitl.Tool:
+    @hitl.tool(require_approval=True, **options)
+    async def delete(customer: str, force: bool = False) -> int:
+        "Delete all orders of a customer."
+        DID.append(customer)
+        return 1
+
+    return delete
+
+
+def change() -> None:
+    global orders  # noqa: PLW0603  # a notebook's variable
+    orders = orders.assign(paid=True)
+
+
+async def asked(path: Path, **options: Any) -> tuple[hitl.Agent, hitl.RunResult, hitl.Request]:
+    path.mkdir(exist_ok=True)
+    agent = agent_on(store_at(path), GO, [deleting(**options)])
+    run = await agent.generate("go")
+    return agent, run, run.requests[0]
+
+
+def preview_of(request: hitl.Request) -> dict[str, Any]:
+    assert request.preview is not None
+    return request.preview
+
+
+class TestAPreview:
+    async def test_is_made_of_the_arguments_it_takes_before_anybody_is_asked(
+        self, tmp_path: Path
+    ) -> None:
+        _, _, request = await asked(tmp_path, preview=rows)
+        (part,) = preview_of(request)["parts"]
+        assert part["shape"] == [2, 2]
+        assert [row[0] for row in part["rows"]] == [101, 103]
+
+    async def test_may_be_asynchronous_and_take_everything(self, tmp_path: Path) -> None:
+        async def told(**args: Any) -> str:
+            return str(sorted(args))
+
+        _, _, request = await asked(tmp_path, preview=told)
+        assert preview_of(request)["parts"][0]["text"] == "['customer', 'force']"
+
+    async def test_that_fails_says_so_and_blocks_nothing(self, tmp_path: Path) -> None:
+        def broken(customer: str) -> str:
+            raise LookupError(f"no table for {customer}")
+
+        agent, run, request = await asked(tmp_path, preview=broken)
+        assert preview_of(request)["failed"] == "LookupError: no table for Ada"
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+    async def test_that_raises_what_ends_programs_ends_nothing(
+        self, tmp_path: Path, error: type[BaseException]
+    ) -> None:
+        def broken(customer: str) -> str:
+            raise error(customer)
+
+        _, _, request = await asked(tmp_path, preview=broken)
+        assert error.__name__ in preview_of(request)["failed"]
+
+    @pytest.mark.parametrize("asynchronous", [True, False])
+    async def test_that_takes_too_long_is_left(self, tmp_path: Path, asynchronous: bool) -> None:
+        over = threading.Event()
+
+        async def never(customer: str) -> str:
+            await asyncio.Event().wait()
+            return customer
+
+        def stuck(customer: str) -> str:
+            over.wait()
+            return customer
+
+        began = time.monotonic()
+        preview = never if asynchronous else stuck
+        _, _, request = await asked(tmp_path, preview=preview, preview_timeout=0.2)
+        over.set()
+        assert time.monotonic() - began < 5
+        assert preview_of(request)["failed"] == "it was not ready within 0.2 s"
+
+    async def test_is_not_made_for_a_call_that_is_not_asked(self, tmp_path: Path) -> None:
+        made: list[str] = []
+        free = deleting(preview=lambda customer: made.append(customer))
+        free.require_approval = False
+        await agent_on(store_at(tmp_path), GO, [free]).generate("go")
+        assert (made, DID) == ([], ["Ada"])
+
+    async def test_shows_no_secret(self, tmp_path: Path) -> None:
+        """R17: not in what it returns, not in why it failed."""
+
+        @hitl.tool(require_approval=True, preview=lambda key: ["with " + key.get_secret_value()])
+        async def publish(key: SecretStr) -> str:
+            "Publish."
+            return "done"
+
+        @hitl.tool(require_approval=True, preview=lambda keys: {}[keys[0]], secret=("/keys/*",))
+        async def send(keys: list[str]) -> str:
+            "Send."
+            return "done"
+
+        turns = [[hitl.call("publish", key="s3cret-1"), hitl.call("send", keys=["s3cret-2"])], "."]
+        store = store_at(tmp_path)
+        run = await agent_on(store, turns, [publish, send]).generate("go")
+        shown = [preview_of(request) for request in run.requests]
+        assert shown[0]["parts"][0]["text"] == "with ••••"
+        assert "s3cret" not in str(shown)
+
+    async def test_is_outside_of_the_fingerprint_unless_it_is_bound(self, tmp_path: Path) -> None:
+        agent, run, request = await asked(tmp_path, preview=rows)
+        other = await asked(tmp_path / "b", preview=lambda customer: f"{customer}?")
+        assert request.fingerprint == other[2].fingerprint
+        change()
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_that_is_bound_and_changes_is_asked_again(self, tmp_path: Path) -> None:
+        """R3."""
+        agent, run, request = await asked(tmp_path, preview=rows, bind_preview=True)
+        change()
+        with pytest.raises(hitl.StaleFingerprint, match="preview is another"):
+            await agent.approve_tool_call(run_id=run.run_id)
+        assert DID == []
+        (again,) = await hitl.pending(agent.store)
+        assert again.fingerprint != request.fingerprint
+        assert preview_of(again)["parts"][0]["shape"] == [2, 3]
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_that_is_bound_and_the_same_runs(self, tmp_path: Path) -> None:
+        agent, run, _ = await asked(tmp_path, preview=rows, bind_preview=True)
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_that_is_bound_and_fails_both_times_runs(self, tmp_path: Path) -> None:
+        """A failing preview blocks nothing, whatever it says each time."""
+        agent, run, _ = await asked(
+            tmp_path, preview=lambda customer: {}[object()], bind_preview=True
+        )
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_that_is_bound_is_shown_anew_for_edited_arguments(self, tmp_path: Path) -> None:
+        """What a person has seen was the preview of other arguments (R3, R10)."""
+        agent, run, _ = await asked(tmp_path, preview=rows, bind_preview=True)
+        with pytest.raises(hitl.StaleFingerprint):
+            await agent.approve_tool_call(run_id=run.run_id, args={"customer": "Bob"})
+        (again,) = await hitl.pending(agent.store)
+        assert preview_of(again)["parts"][0]["rows"] == [[102, "Bob"]]
+        assert DID == []
+
+
+class TestWhatACallReads:
+    async def test_is_told_by_type_shape_columns_and_digest(self, tmp_path: Path) -> None:
+        _, _, request = await asked(tmp_path, reads=("orders",))
+        told = request.reads["orders"]
+        assert told["shape"] == [3, 2]
+        assert list(told["columns"]) == ["order", "customer"]
+        assert "rows" not in told
+
+    async def test_and_that_changed_is_asked_again_with_what_changed(self, tmp_path: Path) -> None:
+        """R3."""
+        agent, run, _ = await asked(tmp_path, reads=("orders",))
+        change()
+        with pytest.raises(
+            hitl.StaleFingerprint,
+            match=r"orders changed since this was asked: it was .*3 rows × 2 columns, now it is "
+            r".*3 rows × 3 columns; columns added: paid\. delete did not run",
+        ):
+            await agent.approve_tool_call(run_id=run.run_id)
+        assert DID == []
+        (again,) = await hitl.pending(agent.store)
+        assert again.scope["changed"]["reads"]["orders"]["added"] == ["paid"]
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_and_only_its_content_changed_is_asked_again(self, tmp_path: Path) -> None:
+        agent, run, _ = await asked(tmp_path, reads=("orders",))
+        orders.loc[0, "customer"] = "Eve"
+        with pytest.raises(hitl.StaleFingerprint, match="other content in the same shape"):
+            await agent.approve_tool_call(run_id=run.run_id)
+
+    async def test_and_is_the_same_again_runs(self, tmp_path: Path) -> None:
+        """Equal content is enough: a notebook that was run again has other objects."""
+        global orders  # noqa: PLW0603  # a notebook's variable
+        agent, run, _ = await asked(tmp_path, reads=("orders",))
+        orders = orders.copy()
+        await agent.approve_tool_call_generate(run_id=run.run_id)
+        assert DID == ["Ada"]
+
+    async def test_and_has_gone_is_asked_again(self, tmp_path: Path) -> None:
+        agent, run, _ = await asked(tmp_path, reads=("orders",))
+        del globals()["orders"]
+        with pytest.raises(hitl.StaleFingerprint, match="now it is not defined here"):
+            await agent.approve_tool_call(run_id=run.run_id)
+
+    async def test_stays_bound_when_the_arguments_are_edited(self, tmp_path: Path) -> None:
+        agent, run, _ = await asked(tmp_path, reads=("orders",))
+        await agent.approve_tool_call_generate(run_id=run.run_id, args={"customer": "Bob"})
+        assert DID == ["Bob"]
+        agent, run, _ = await asked(tmp_path / "b", reads=("orders",))
+        change()
+        with pytest.raises(hitl.StaleFingerprint, match="orders changed"):
+            await agent.approve_tool_call(run_id=run.run_id, args={"customer": "Bob"})
+        assert DID == ["Bob"]
+
+    async def test_and_has_no_exact_form_is_an_error(self, tmp_path: Path) -> None:
+        globals()["orders"] = object()
+        with pytest.raises(hitl.NotDescribable, match="orders"):
+            await asked(tmp_path, reads=("orders",))
+
+
+class TestAGatedFunction:
+    async def test_shows_its_preview_and_binds_what_it_reads(self) -> None:
+        @hitl.require_approval(preview=rows, reads=("orders",))
+        async def delete(customer: str) -> int:
+            DID.append(customer)
+            return len(rows(customer))
+
+        seen: list[hitl.Request] = []
+
+        def once_changed(request: hitl.Request) -> hitl.Approve:
+            seen.append(request)
+            if len(seen) == 1:
+                change()
+            return hitl.Approve()
+
+        with hitl.reviewer(once_changed):
+            assert await delete("Ada") == 2
+        first, second = seen
+        assert preview_of(first)["parts"][0]["shape"] == [2, 2]
+        assert preview_of(second)["parts"][0]["shape"] == [2, 3]
+        assert second.scope["changed"]["reads"]["orders"]["added"] == ["paid"]
+        assert DID == ["Ada"]
+
+    async def test_gives_its_preview_the_very_objects(self) -> None:
+        @hitl.require_approval(preview=lambda frame: frame.head(1))
+        async def drop(frame: pd.DataFrame) -> int:
+            return len(frame)
+
+        seen: list[hitl.Request] = []
+
+        def yes(request: hitl.Request) -> hitl.Approve:
+            seen.append(request)
+            return hitl.Approve()
+
+        with hitl.reviewer(yes):
+            assert await drop(orders) == 3
+        assert preview_of(seen[0])["parts"][0]["rows"] == [[101, "Ada"]]
+
+    async def test_with_a_key_is_found_again_though_what_it_reads_changed(self) -> None:
+        """R22: the key names the call; what changed meanwhile is told at the claim."""
+
+        @hitl.require_approval(key="once", reads=("orders",))
+        async def delete(customer: str) -> str:
+            DID.append(customer)
+            return "gone"
+
+        with pytest.raises(hitl.RunSuspended):
+            await delete("Ada")
+        change()
+        with hitl.reviewer(lambda _request: hitl.Approve()):
+            assert await delete("Ada") == "gone"
+        assert DID == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"preview": "rows"}, "give a function"),
+        ({"preview": lambda id: id}, "takes id, and the call has customer, force"),  # noqa: A006
+        ({"preview": rows, "preview_timeout": 0}, "seconds above 0"),
+        ({"bind_preview": True}, "nothing to bind"),
+        ({"reads": "orders"}, r'reads=\("orders",\)'),
+        ({"reads": ("my orders",)}, "names of variables"),
+    ],
+)
+def test_what_could_only_fail_at_a_call_fails_at_the_definition(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(hitl.ToolDefinitionError, match=words):
+        deleting(**options)
+
+    def gate(**more: Any) -> Callable[..., Any]:
+        async def delete(customer: str, force: bool = False) -> None: ...
+
+        return hitl.require_approval(**more)(delete)
+
+    with pytest.raises(hitl.AgentDefinitionError, match=words):
+        gate(**options)

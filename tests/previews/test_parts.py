@@ -1,0 +1,187 @@
+"""What a preview function may return, and what is kept of it to be shown."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from hitl_widgets import previews
+from hitl_widgets.previews.kinds import IMAGE_BYTES, LONGEST
+from hitl_widgets.previews.parts import MOST, parts_of
+from hitl_widgets.previews.tables import CELL, COLUMNS, ROWS
+
+FRAME = pd.DataFrame(
+    {"name": ["Ada", "Bob"], "total": [19.9, math.nan], "at": pd.to_datetime(["2026-01-31"] * 2)},
+    index=["a", "b"],
+)
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def only(value: Any) -> dict[str, Any]:
+    (part,) = parts_of(value)
+    return part
+
+
+class TestTables:
+    def test_a_frame_shows_shape_columns_labels_and_cells_as_they_are(self) -> None:
+        part = only(FRAME)
+        assert part["shape"] == [2, 3]
+        assert [name for name, _ in part["columns"]] == ["name", "total", "at"]
+        assert part["index"] == ["a", "b"]
+        assert part["rows"] == [
+            ["Ada", 19.9, "2026-01-31 00:00:00"],
+            ["Bob", "nan", "2026-01-31 00:00:00"],
+        ]
+
+    def test_a_number_is_not_rounded(self) -> None:
+        part = only(pd.DataFrame({"x": [0.1234567890123456, 1e-300], "n": [2**62 + 1, 1]}))
+        assert part["rows"] == [[0.1234567890123456, 2**62 + 1], [1e-300, 1]]
+
+    def test_a_large_frame_is_cut_and_its_whole_shape_and_digest_are_kept(self) -> None:
+        big = pd.DataFrame({f"c{i}": range(1000) for i in range(100)})
+        part = only(big)
+        assert (len(part["rows"]), len(part["rows"][0])) == (ROWS, COLUMNS)
+        assert part["shape"] == [1000, 100]
+        last = big.copy()
+        last.iloc[-1, -1] = -1
+        assert only(last)["sha256"] != part["sha256"]
+        assert only(last)["rows"] == part["rows"]
+
+    def test_a_long_cell_says_how_long_it_is(self) -> None:
+        cell = only(pd.DataFrame({"x": ["y" * 5000]}))["rows"][0][0]
+        assert cell == "y" * CELL + "… (5,000 characters)"
+
+    def test_a_series_and_a_polars_frame_are_tables_too(self) -> None:
+        assert only(FRAME["name"])["rows"] == [["Ada"], ["Bob"]]
+        part = only(pl.DataFrame({"a": [1, 2], "b": ["x", None]}))
+        assert part["type"] == "polars.DataFrame"
+        assert part["index"] is None
+        assert part["rows"] == [[1, "x"], [2, None]]
+        assert only(pl.LazyFrame({"a": [1]}))["rows"] == [[1]]
+
+    def test_two_columns_of_one_name_are_both_shown(self) -> None:
+        part = only(pd.DataFrame([[1, 2]], columns=["x", "x"]))
+        assert [name for name, _ in part["columns"]] == ["x", "x"]
+        assert part["rows"] == [[1, 2]]
+
+
+class TestChanges:
+    def test_names_rows_added_removed_and_each_cell_that_changes(self) -> None:
+        after = FRAME.drop("a").assign(total=5.0)
+        after.loc["c"] = ["Cy", 1.0, pd.Timestamp("2026-02-01")]
+        part = only(previews.changes(FRAME, after))
+        assert (part["removed"], part["added"], part["changed"]) == (1, 1, 1)
+        by_label = {row["label"]: row for row in part["rows"]}
+        assert by_label["a"]["how"] == "removed"
+        assert by_label["b"]["was"] == [None, "nan", None]
+        assert by_label["b"]["now"][1] == "5.0"
+        assert by_label["c"]["how"] == "added"
+
+    def test_an_equal_table_changes_nothing_though_it_holds_nan(self) -> None:
+        part = only(previews.changes(FRAME, FRAME.copy()))
+        assert (part["removed"], part["added"], part["changed"], part["rows"]) == (0, 0, 0, [])
+
+    def test_counts_all_though_it_shows_some(self) -> None:
+        many = pd.DataFrame({"x": range(500)})
+        part = only(previews.changes(many, many.iloc[:0]))
+        assert part["removed"] == 500
+        assert len(part["rows"]) == ROWS
+
+    def test_rows_that_can_not_be_told_apart_are_an_error(self) -> None:
+        twice = pd.DataFrame({"x": [1, 2]}, index=[0, 0])
+        with pytest.raises(ValueError, match="can not be told apart"):
+            previews.changes(twice, twice)
+
+
+class TestTexts:
+    def test_text_is_text_and_a_long_one_says_how_long(self) -> None:
+        assert only("<b>x</b>") == {"kind": "text", "text": "<b>x</b>", "length": 8}
+        part = only("y" * (LONGEST + 1))
+        assert (len(part["text"]), part["length"]) == (LONGEST, LONGEST + 1)
+
+    def test_a_diff_counts_its_lines(self) -> None:
+        part = only(previews.diff("a\nb\n", "a\nc\nd\n", "notes.txt"))
+        assert (part["kind"], part["added"], part["removed"]) == ("diff", 2, 1)
+        assert "notes.txt" in part["text"]
+        assert only(part["text"])["kind"] == "diff", "a diff in plain text is known as one"
+
+    def test_sql_says_how_many_rows(self) -> None:
+        part = only(previews.sql("DELETE FROM t", rows=7))
+        assert (part["kind"], part["rows"]) == ("sql", 7)
+
+    def test_json_is_shown_as_text(self) -> None:
+        assert json.loads(only({"rows": 3})["text"]) == {"rows": 3}
+
+    def test_several_things_stand_one_after_the_other(self) -> None:
+        assert [p["kind"] for p in parts_of(["x", FRAME, previews.sql("select 1")])] == [
+            "text",
+            "table",
+            "sql",
+        ]
+        assert "8 more parts" in parts_of(["x"] * (MOST + 8))[-1]["text"]
+
+    def test_nothing_is_nothing_and_an_object_says_what_to_return(self) -> None:
+        assert parts_of(None) == []
+        with pytest.raises(TypeError, match="return a DataFrame"):
+            parts_of(object())
+
+
+class TestPictures:
+    def test_an_image_is_told_by_its_bytes(self) -> None:
+        part = only(previews.image(PNG, "a dot"))
+        assert (part["mime"], part["alt"]) == ("image/png", "a dot")
+        assert base64.b64decode(part["data"]) == PNG
+        with pytest.raises(ValueError, match="PNG"):
+            previews.image(b"<svg onload=alert(1)>")
+
+    def test_one_that_is_too_large_is_named_and_left_out(self) -> None:
+        part = only(previews.image(PNG + b"\0" * IMAGE_BYTES, "a map"))
+        assert part["kind"] == "text"
+        assert "a map: 400,0" in part["text"]
+
+    def test_pillow(self) -> None:
+        from PIL import Image
+
+        assert only(Image.new("RGB", (4, 4)))["mime"] == "image/png"
+
+    def test_a_matplotlib_figure_is_drawn_and_closed(self) -> None:
+        """Left open, the notebook would show it a second time under the cell."""
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots()
+        axes.plot([1, 2])
+        axes.set_title("Totals")
+        part = only(figure)
+        assert (part["mime"], part["alt"]) == ("image/png", "Totals")
+        assert not plt.fignum_exists(figure.number)
+
+    def test_an_altair_chart_is_drawn_here_and_loads_nothing(self) -> None:
+        import altair as alt
+
+        data = alt.Data(values=[{"a": 1, "b": 2}])
+        chart = alt.Chart(data).mark_bar().encode(x="a:Q", y="b:Q").properties(title="Bars")
+        part = only(chart)
+        assert (part["kind"], part["alt"]) == ("image", "Bars")
+        with pytest.raises(ValueError, match="not allowed"):
+            parts_of(alt.Chart("http://127.0.0.1:9/x.json").mark_bar().encode(x="a:Q"))
+
+    def test_ipython_s_own_objects(self) -> None:
+        from IPython.display import HTML, Image, Markdown
+
+        assert only(Markdown("*x*"))["html"] == "<p><em>x</em></p>\n"
+        assert only(HTML("<b>x</b>"))["kind"] == "html"
+        assert only(Image(data=PNG, alt="dot"))["alt"] == "dot"
+        held = io.BytesIO(PNG)
+        assert only(held.getvalue())["kind"] == "image"
