@@ -16,7 +16,7 @@ from . import notifying
 from .errors import AgentDefinitionError
 from .policy import administrator
 from .request import RECORD, Decision, Decline, Record, Request, Reviewer
-from .store import sinks
+from .store import check_store, sinks
 
 Headless = Literal["prompt", "suspend", "decline", "error"]
 Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
@@ -84,7 +84,7 @@ def configure(**given: Any) -> None:
     Raises
     ------
     TypeError
-        An unknown name.
+        An unknown name, or a `store` that is none.
     ValueError
         An impossible value; nothing was changed.
     NotPermitted
@@ -97,6 +97,10 @@ def configure(**given: Any) -> None:
             f"configure() does not know {', '.join(sorted(given.keys() - known))}; "
             f"it takes {', '.join(sorted(known))}."
         )
+    decider = given.get("reviewer")
+    if decider is not None and not callable(decider):
+        raise ValueError(f"configure(reviewer={decider!r}): give a function of a Request.")
+    check_store(given.get("store"))
     for name, allowed in (
         ("headless", HEADLESS),
         ("record", RECORD),

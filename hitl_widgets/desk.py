@@ -511,7 +511,8 @@ def check_kind(request: Request, decision: Any) -> None:
     """Refuse whatever is not one of the decisions that this request takes (F7, F8)."""
     if not isinstance(decision, DECISIONS):
         raise _not_a_decision(
-            f"A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond; got {decision!r}."
+            "A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond; "
+            f"got {decision!r}."
         )
     given.check(
         _not_a_decision,
@@ -531,7 +532,7 @@ def check_kind(request: Request, decision: Any) -> None:
 
 
 def _not_a_decision(words: str) -> InvalidAnswer:
-    fault = {"path": [], "message": words, "type": "not_a_decision"}
+    fault: dict[str, Any] = {"path": [], "message": words, "type": "not_a_decision"}
     return InvalidAnswer([fault], "This is no decision")
 
 

@@ -11,17 +11,18 @@ import queue
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeVar, cast, get_args, overload
+from typing import Any, TypeVar, cast, overload
 
 from pydantic_core import to_jsonable_python
 
-from . import deciders, surface
+from . import deciders, given, surface
 from .describe import Description, describe_arguments, describe_owner
 from .errors import AgentDefinitionError, Declined, NoReviewer
 from .previews.look import SECONDS, plan_of
-from .request import RECORD, Effect, OnExpire, Record
+from .request import Effect, OnExpire, Record
 from .schema import shape_of
 from .standalone import Asking, Question
+from .store import check_store
 
 R = TypeVar("R")
 
@@ -81,6 +82,9 @@ def _input(
     on_expire: OnExpire,
     store: Any,
 ) -> Question:
+    given.check(
+        AgentDefinitionError, "ask", message=message, key=key, expires=expires, on_expire=on_expire
+    )
     shape = shape_of(kind)
     return Question(
         name="ask",
@@ -107,6 +111,8 @@ async def confirm(
     ------
     Expired, Withdrawn, NoReviewer, RunSuspended
     """
+    given.check_one(AgentDefinitionError, "confirm", "message", message, given.NAME)
+    given.check(AgentDefinitionError, "confirm", key=key, expires=expires)
     question = Question(
         name="confirm",
         scope="confirm",
@@ -201,9 +207,9 @@ def _gate(
             f"require_approval({function!r}): give a function; wrap a partial or a callable "
             "object in one."
         )
-    _check_gate(function.__name__, effect=effect, secret=secret, key=key, **options)
     signature = inspect.signature(function)
     name = function.__name__
+    _check_gate(name, signature, effect=effect, secret=secret, message=message, key=key, **options)
     plan = plan_of(
         f"require_approval on {name}",
         function,
@@ -271,33 +277,28 @@ def _gate(
 
 def _check_gate(
     name: str,
+    signature: inspect.Signature,
     *,
-    effect: Any,
-    secret: Any,
     key: Any,
-    expires: Any = None,
-    on_expire: Any = "decline",
-    reviewers: Any = None,
-    quorum: Any = 1,
-    record: Any = "full",
+    secret: Sequence[str],
+    reviewers: Sequence[str] | None = None,
+    quorum: int = 1,
     store: Any = None,
+    **options: Any,
 ) -> None:
     """Refuse at the definition what would only fail, or ask wrongly, at a call."""
-    del store  # opened, and judged, when a call asks
-    pointers = not isinstance(secret, str) and all(str(s).startswith("/") for s in secret)
-    number = isinstance(expires, int | float) and not isinstance(expires, bool) and expires > 0
-    for right, fault in (
-        (effect in (None, *get_args(Effect)), f"effect={effect!r}; give one of {get_args(Effect)}"),
-        (pointers, f'secret={secret!r}; give JSON Pointers, as in secret=("/password",)'),
-        (key is None or callable(key) or (isinstance(key, str) and key), f"key={key!r}; give text"),
-        (expires is None or number, f"expires={expires!r}; give seconds above 0"),
-        (on_expire in get_args(OnExpire), f"on_expire={on_expire!r}; {get_args(OnExpire)}"),
-        (not isinstance(reviewers, str), f"reviewers={reviewers!r}; give a list of names"),
-        (isinstance(quorum, int) and quorum >= 1, f"quorum={quorum!r}; give 1 or more"),
-        (record in RECORD, f"record={record!r}; give one of {RECORD}"),
-    ):
-        if not right:
-            raise AgentDefinitionError(f"require_approval on {name}: {fault}.")
+    where = f"require_approval on {name}"
+    error = AgentDefinitionError
+    unknown = options.keys() - {"effect", "message", "expires", "on_expire", "record"}
+    if unknown:
+        raise TypeError(f"{where} has no option {', '.join(sorted(unknown))}.")
+    check_store(store)
+    named = {"secret": secret, "reviewers": reviewers, "quorum": quorum}
+    given.check(error, where, key=None if callable(key) else key, **named, **options)
+    given.check_quorum(error, where, quorum=quorum, reviewers=reviewers)
+    parameters = signature.parameters.values()
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    given.check_secrets(error, where, secret, None if any_name else [*signature.parameters])
 
 
 # -- from synchronous code -----------------------------------------------------------------------

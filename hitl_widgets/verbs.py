@@ -43,10 +43,18 @@ async def pending(
         Only these.
     state
         A state or several, in place of ``pending`` and ``outcome_unknown``.
+
+    Raises
+    ------
+    ValueError
+        There is no such state.
     """
     desk = desk_of(store_of(store))
     await desk.write(desk.store.sweep)
     states = (state,) if isinstance(state, str) else state or ("pending", "outcome_unknown")
+    for each in states:
+        if each not in get_args(State):
+            raise ValueError(f"state={each!r}: give one of {', '.join(get_args(State))}.")
     return await desk.read(
         desk.store.requests,
         states=tuple(states),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import deciders
+from .. import deciders, given
 from ..desk import Desk, desk_of
 from ..errors import AgentDefinitionError, LeaseLost, NotAsked
 from ..policy import administrator
@@ -31,7 +31,12 @@ from .results import RunResult, RunStream
 from .snapshot import Frame
 from .tools import Entry, Hooks, entries
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,48}")
+_ID = given.Kind(
+    lambda value: (
+        isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,48}", value) is not None
+    ),
+    "1 to 48 letters, digits, '_' and '-'",
+)
 _NO_DEFAULTS = RunOptions()
 _NO_HOOKS = Hooks()
 
@@ -81,14 +86,18 @@ class Agent:
         budget: Budget | None = None,
         defaults: RunOptions = _NO_DEFAULTS,
     ) -> None:
-        if not _ID.fullmatch(id):
-            raise AgentDefinitionError(
-                f"Agent id {id!r}: use 1 to 48 letters, digits, '_' and '-'."
-            )
-        if model is None:
-            raise AgentDefinitionError(
-                f"Agent {id!r} has no model: give model='provider:name' or a hitl.ScriptedModel."
-            )
+        _check(
+            id,
+            name=name,
+            description=description,
+            instructions=instructions,
+            model=model,
+            tools=tools,
+            agents=agents,
+            memory=memory,
+            hooks=hooks,
+            defaults=defaults,
+        )
         self.id = id
         self.name = name or id
         self.description = description
@@ -420,3 +429,40 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 __all__ = ["Agent", "RunHandle", "SuspendedRun"]
+
+
+def _check(id_: Any, **options: Any) -> None:
+    """Refuse at the definition what a run would stumble over."""
+    given.check_one(AgentDefinitionError, "Agent", "id", id_, _ID)
+    where = f"Agent {id_!r}"
+    given.check(AgentDefinitionError, where, **options)
+    if options["model"] is None:
+        raise AgentDefinitionError(
+            f"{where} has no model: give model='provider:name' or a hitl.ScriptedModel."
+        )
+    for name, kind in _KINDS.items():
+        given.check_one(AgentDefinitionError, where, name, options[name], kind)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _all(kind: type[Any], words: str) -> given.Kind:
+    def fits(value: Any) -> bool:
+        return _is_list(value) and all(isinstance(each, kind) for each in value)
+
+    return given.Kind(fits, words)
+
+
+def _one(kind: type[Any], words: str) -> given.Kind:
+    return given.Kind(lambda value: isinstance(value, kind), words)
+
+
+_KINDS = {
+    "tools": _all(object, "a list of tools, functions, toolsets or MCP servers"),
+    "agents": _all(Agent, "a list of agents"),
+    "memory": _one(Memory, "a hitl.Memory").or_none(),
+    "hooks": _one(Hooks, "hitl.Hooks"),
+    "defaults": _one(RunOptions, "hitl.RunOptions"),
+}

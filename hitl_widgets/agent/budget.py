@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import given
 from ..errors import AgentDefinitionError
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ class Budget:
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value is not None and not value >= 0:
-                raise AgentDefinitionError(f"Budget({name}={value!r}): give 0 or more, or None.")
+        given.check(AgentDefinitionError, "Budget", **asdict(self))
 
 
 def limits(driver: Driver) -> dict[str, Any]:
@@ -53,8 +52,8 @@ def calls_spent(driver: Driver) -> bool:
 
 def turns_spent(driver: Driver) -> bool:
     """Whether no further model request may begin."""
-    given = limits(driver)
-    if not given:
+    most = limits(driver)
+    if not most:
         return False
     usage, cost = driver.spent()
     spent = {
@@ -62,4 +61,4 @@ def turns_spent(driver: Driver) -> bool:
         "max_cost": cost,
         "max_seconds": driver.root.seconds + time.monotonic() - driver.began,
     }
-    return any(given.get(n) is not None and spent[n] >= given[n] for n in spent)
+    return any(most.get(n) is not None and spent[n] >= most[n] for n in spent)

@@ -8,10 +8,13 @@ from typing import Any, Literal
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from .. import given
 from ..errors import AgentDefinitionError
 from ..policy import FUNCTION, Predicate
 from ..schema import shape_of
 from .budget import Budget
+
+_BUDGET = given.Kind(lambda value: isinstance(value, Budget), "a hitl.Budget").or_none()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +61,11 @@ class RunOptions:
     expires: float | None = None
 
     def __post_init__(self) -> None:
-        required = self.require_tool_approval
-        if not (isinstance(required, bool) or callable(required)):
-            raise AgentDefinitionError(
-                f"require_tool_approval={required!r}: give True, False or a function."
-            )
-        if self.pending not in ("error", "decline"):
-            raise AgentDefinitionError(f"pending={self.pending!r}: give 'error' or 'decline'.")
-        if self.max_steps is not None and self.max_steps < 1:
-            raise AgentDefinitionError(f"max_steps={self.max_steps}: give 1 or more.")
-        if self.expires is not None and not self.expires > 0:
-            raise AgentDefinitionError(f"expires={self.expires!r}: give seconds, more than 0.")
+        options = {f.name: getattr(self, f.name) for f in fields(self)}
+        given.check(AgentDefinitionError, "A run", **options)
+        given.check_one(AgentDefinitionError, "A run", "budget", self.budget, _BUDGET)
 
-    def with_given(self, given: Mapping[str, Any]) -> RunOptions:
+    def with_given(self, others: Mapping[str, Any]) -> RunOptions:
         """These options with others in place of some.
 
         Raises
@@ -79,12 +74,12 @@ class RunOptions:
             An unknown name.
         """
         known = {f.name for f in fields(self)}
-        unknown = sorted(given.keys() - known)
+        unknown = sorted(others.keys() - known)
         if unknown:
             raise AgentDefinitionError(
                 f"A run has no option {', '.join(unknown)}; it takes {', '.join(sorted(known))}."
             )
-        return replace(self, **given)
+        return replace(self, **others)
 
     @property
     def run_rule(self) -> bool | Literal["function"]:

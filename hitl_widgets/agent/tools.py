@@ -12,15 +12,15 @@ from typing import Any, Literal, cast, overload
 
 from pydantic_core import to_jsonable_python
 
+from .. import given
 from ..errors import AgentDefinitionError, ToolDefinitionError
 from ..policy import FUNCTION, Auto, Evaluator, Predicate, ToolRule, disabled
 from ..previews.look import SECONDS, Looked, Plan, look, plan_of
-from ..request import RECORD, Effect, OnExpire, Record
+from ..request import Effect, OnExpire, Record
 from ..schema import Shape, shape_of, shape_of_parameters
 from .context import ToolContext
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_EFFECTS = ("read", "write", "costly", "destructive")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -237,9 +237,25 @@ def _make(
     **options: Any,
 ) -> Tool:
     name = id or getattr(function, "__name__", "")
-    _check_options(name, require_approval, effect, secret, options)
+    _check_id(name)
+    given.check(
+        ToolDefinitionError,
+        name,
+        description=description,
+        require_approval=require_approval,
+        effect=effect,
+        secret=secret,
+        reviewers=reviewers,
+        preview_timeout=preview_timeout,
+        bind_preview=bind_preview,
+        **options,
+    )
+    given.check_quorum(
+        ToolDefinitionError, name, quorum=options.get("quorum", 1), reviewers=reviewers
+    )
     parameters = shape_of_parameters(function, skip=_is_context)
     shape = parameters if input_schema is None else shape_of(input_schema)
+    given.check_secrets(ToolDefinitionError, name, secret, _names(shape))
     plan = plan_of(
         name,
         function,
@@ -274,35 +290,19 @@ def _is_context(annotation: Any) -> bool:
     return inspect.isclass(annotation) and issubclass(annotation, ToolContext)
 
 
-def _check_options(
-    name: str,
-    require_approval: Any,
-    effect: str | None,
-    secret: Sequence[str],
-    options: Mapping[str, Any],
-) -> None:
-    if not NAME.fullmatch(name):
+def _check_id(name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ToolDefinitionError(
             f"Tool id {name!r}: use 1 to 64 letters, digits, '_' and '-' (give id=…)."
         )
-    if not (require_approval is None or isinstance(require_approval, bool)) and not callable(
-        require_approval
-    ):
-        raise ToolDefinitionError(
-            f"{name}: require_approval={require_approval!r}; give True, False, None or a function."
-        )
-    if effect is not None and effect not in _EFFECTS:
-        raise ToolDefinitionError(f"{name}: effect={effect!r}; give one of {', '.join(_EFFECTS)}.")
-    if isinstance(secret, str) or not all(s.startswith("/") for s in secret):
-        raise ToolDefinitionError(
-            f'{name}: secret={secret!r}; give JSON Pointers, as in secret=("/password",).'
-        )
-    if options.get("on_expire", "decline") not in ("decline", "withdraw"):
-        raise ToolDefinitionError(f"{name}: on_expire is 'decline' or 'withdraw'.")
-    if options.get("record", "full") not in RECORD:
-        raise ToolDefinitionError(f"{name}: record is one of {', '.join(RECORD)}.")
-    if options.get("quorum", 1) < 1 or options.get("max_declines", 1) < 1:
-        raise ToolDefinitionError(f"{name}: quorum and max_declines are at least 1.")
+
+
+def _names(shape: Shape) -> list[str] | None:
+    """The arguments that a schema knows; None if it takes others."""
+    schema = shape.json_schema
+    if schema.get("type") != "object" or schema.get("additionalProperties"):
+        return None
+    return list(schema.get("properties", {}))
 
 
 def client_tool(name: str, schema: Any, description: str = "") -> Tool:
@@ -358,8 +358,8 @@ def entries(tools: Iterable[Any]) -> dict[str, Entry]:
         Two of one name, a policy that is none, a config for a tool that is not there.
     """
     found: dict[str, Entry] = {}
-    for given in tools:
-        group = given if isinstance(given, Toolset) else Toolset([given])
+    for item in tools:
+        group = item if isinstance(item, Toolset) else Toolset([item])
         made = [t if isinstance(t, Tool) else tool(t) for t in group.tools]
         for name in group.configs.keys() - {t.id for t in made}:
             raise AgentDefinitionError(f"configs names {name!r}, which the toolset does not hold.")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .base import Store
-from .opening import open_store
+from .opening import check_store, open_store
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "check_store", "open_store"]

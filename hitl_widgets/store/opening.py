@@ -29,16 +29,17 @@ def open_store(store: str | os.PathLike[str] | Store | None = None) -> Store:
 
     Raises
     ------
+    TypeError, ValueError
+        It is none of these.
     StoreError
         When the store is first used: the path cannot hold one.
     """
+    check_store(store)
     if store is None:
         store = os.environ.get("HITL_STORE") or _default_path()
     if not isinstance(store, str | os.PathLike):
-        return _checked(store)
+        return store
     path = os.fspath(store)
-    if not path:
-        raise ValueError("A store needs a path; store=None means the configured default.")
     if path != MEMORY:
         path = os.path.realpath(Path(path).expanduser())
     with _lock:
@@ -52,12 +53,21 @@ def open_store(store: str | os.PathLike[str] | Store | None = None) -> Store:
     return found
 
 
-def _checked(store: Any) -> Store:
-    if not hasattr(store, "open_run"):
+def check_store(store: Any) -> None:
+    """Refuse what `open_store` cannot take, without opening anything.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if store is None or hasattr(store, "open_run"):
+        return
+    if not isinstance(store, str | os.PathLike):
         raise TypeError(
             f"store= takes a path, ':memory:', a store or None, not {type(store).__name__}."
         )
-    return cast("Store", store)
+    if not os.fspath(cast("os.PathLike[str]", store)):
+        raise ValueError("A store needs a path; store=None means the configured default.")
 
 
 def _default_path() -> str:
