@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,23 +122,23 @@ def test_a_secret_of_any_further_argument_is_taken() -> None:
         ("yes", "hitl.Approve, hitl.Decline"),
     ],
 )
-async def test_what_is_no_decision_decides_nothing(decision: Any, says: str) -> None:
+async def test_what_is_no_decision_decides_nothing(
+    decision: Any, says: str, tmp_path: Path
+) -> None:
     gated = hitl.tool(require_approval=True)(run)
     made = hitl.Agent(
         "a",
         model=hitl.ScriptedModel([[hitl.call("run", x=1)], "done"]),
         tools=[gated],
-        store=":memory:",
+        store=tmp_path / "requests.db",
     )
-    result = await made.generate("go")
-    (request,) = result.requests
+    (request,) = (await made.generate("go")).requests
     with pytest.raises(hitl.InvalidAnswer, match=says):
         await hitl.decide(request, decision)
-    (still,) = [r for r in await hitl.pending(":memory:") if r.id == request.id]
+    (still,) = await hitl.pending(made.store)
     assert still.state == "pending"
-    await hitl.decide(request, hitl.Decline())
 
 
-async def test_a_state_that_there_is_not() -> None:
+async def test_a_state_that_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="give one of pending, approved"):
-        await hitl.pending(":memory:", state="zz")  # type: ignore[arg-type]
+        await hitl.pending(tmp_path / "requests.db", state="zz")  # type: ignore[arg-type]
