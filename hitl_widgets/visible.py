@@ -15,6 +15,11 @@ def is_hidden(char: str) -> bool:
     return char not in _KEPT and (unicodedata.category(char) in _HIDDEN or char in _BLANK)
 
 
+def spelt(char: str) -> str:
+    """A character by its number."""
+    return f"[U+{ord(char):04X}]"
+
+
 def visible(text: str) -> str:
     """`text` with every hidden character as ``U+XXXX``."""
-    return "".join(f"[U+{ord(c):04X}]" if is_hidden(c) else c for c in text)
+    return "".join(spelt(c) if is_hidden(c) else c for c in text)

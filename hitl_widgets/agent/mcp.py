@@ -291,8 +291,8 @@ class _Connection:
             if cursor is None:
                 return listed
         raise AgentDefinitionError(
-            f"The MCP server {self._toolset.server!r} lists tools without end (no page of {len(seen)} "
-            "was the last): its list can not be used."
+            f"The MCP server {self._toolset.server!r} lists tools without end: no page of "
+            f"{len(seen)} was the last. Its list can not be used."
         )
 
     async def call(self, name: str, args: dict[str, Any], calling: Calling) -> Any:

@@ -15,7 +15,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..deciders import settings
+from ..screen.hub import pages
 from ..terminal import Left
+from ..words import of_environment, short
 from . import kernel
 from .pump import has_attribute
 
@@ -35,6 +38,12 @@ class CellInput:
     """The front end's input box, for the cell that runs where this is made."""
 
     way_out = MENU
+
+    @property
+    def locale(self) -> str:
+        """The language that was set, else the page's, else the environment's."""
+        page = next((short(page.locale) for page in pages()), None)
+        return settings().locale or page or of_environment()
 
     def __init__(self) -> None:
         self._output = functools.partial(kernel.output_to, kernel.current_parent())

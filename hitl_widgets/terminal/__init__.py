@@ -10,7 +10,20 @@ from __future__ import annotations
 
 from .asking import put
 from .device import Device, Left, Person, find
+from .keys import key_of
+from .shown import asker, outcome, state, summary
 from .surface import TerminalSurface
-from .words import outcome, summary
 
-__all__ = ["Device", "Left", "Person", "TerminalSurface", "find", "outcome", "put", "summary"]
+__all__ = [
+    "Device",
+    "Left",
+    "Person",
+    "TerminalSurface",
+    "asker",
+    "find",
+    "key_of",
+    "outcome",
+    "put",
+    "state",
+    "summary",
+]

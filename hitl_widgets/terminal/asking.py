@@ -15,9 +15,12 @@ from ..desk import Desk
 from ..errors import AlreadyDecided, Expired, HitlError, InvalidAnswer, RequestNotFound
 from ..request import Answer, Approve, Decision, Decline, Receipt, Request, Respond
 from ..schema import Form, shape_of
-from . import words
+from ..visible import visible
+from ..words import saying
+from . import shown
 from .device import Left, Person
 from .forms import Typed, fill
+from .keys import key_of
 
 
 async def put(request: Request, desk: Desk, device: Person) -> Receipt | None:
@@ -40,6 +43,7 @@ class _Talk:
         self.request = request
         self.desk = desk
         self.device = device
+        self.word = saying(device.locale)
         self.deciding = False
         self._answer: Typed | None = None
 
@@ -72,8 +76,9 @@ class _Talk:
             if not talk.done() and not self.deciding:
                 talk.cancel()
                 await asyncio.wait({talk})
-                ended = f"No longer asked: {words.one_line(self.request.tool_name)} was "
-                self.device.say(ended + words.outcome(elsewhere.result()), "bold")
+                name = shown.one_line(self.request.tool_name)
+                told = shown.outcome(self.word, elsewhere.result())
+                self.device.say(self.word("term.over", tool=name, outcome=told), "bold")
                 return None
             return await talk
         finally:
@@ -98,53 +103,52 @@ class _Talk:
             except InvalidAnswer as e:
                 self._refused(e)
             except (AlreadyDecided, Expired, RequestNotFound) as e:
-                self.device.say(words.one_line(str(e)), "bold")
+                self.device.say(shown.one_line(str(e)), "bold")
                 return None
             except HitlError as e:
-                self.device.say(words.visible(str(e)), "red")
+                self.device.say(visible(str(e)), "red")
 
     def _show(self) -> None:
-        request, say = self.request, self.device.say
-        say(words.heading(request, datetime.now(UTC)), "dim")
-        for warning in words.warnings(request):
+        request, say, word = self.request, self.device.say, self.word
+        say(shown.heading(word, request, datetime.now(UTC)), "dim")
+        for warning in shown.warnings(word, request):
             say(f"! {warning}", "yellow")
         if request.suspend_payload is not None:
-            say(words.payload(request.suspend_payload))
+            say(shown.payload(request.suspend_payload))
         if request.kind == "input" and "answer" in request.allowed:
-            say(words.question(request), "bold")
-            way_out = f"{self.device.way_out} to decline, for details, or to leave it"
-            say(f"Enter keeps what is in [ ]; {way_out}.", "dim")
+            say(shown.question(word, request), "bold")
+            say(word("term.form", way_out=self.device.way_out), "dim")
 
-    def _offers(self) -> dict[str, str]:
-        """What can be typed: the key, and its words."""
-        allowed, offers = self.request.allowed, dict[str, str]()
+    def _offers(self) -> list[str]:
+        """What can be typed, in words that hold the key."""
+        allowed, offers = self.request.allowed, list[str]()
         if "approve" in allowed:
-            offers["y"] = "[y]es"
+            offers.append("term.yes")
         if "answer" in allowed:
-            offers["a"] = "[a]nswer"
+            offers.append("term.fill")
         if "decline" in allowed:
-            offers["n"] = "[n]o"
-            what = "the agent" if self.request.agent_path else "them"
-            offers["t"] = f"no and [t]ell {what} why"
-        offers["d"] = "[d]etails"
-        if "approve" in allowed and self.request.input_schema is not None:
-            offers["e"] = "[e]dit"
+            whom = "agent" if self.request.agent_path else "them"
+            offers += ["term.no", f"term.why.{whom}"]
+        offers.append("term.details")
+        if "approve" in allowed and self._editable():
+            offers.append("term.edit")
         if "respond" in allowed:
-            offers["r"] = "[r]espond instead"
-        return offers
+            offers.append("term.respond")
+        return [self.word(offer) for offer in offers]
+
+    def _editable(self) -> bool:
+        return self.request.input_schema is not None
 
     async def _decision(self) -> Decision | None:
         """What the person decides; None to be asked again."""
         if self._fills_now():
             return await self._answered()
         offers = self._offers()
-        menu = f"{words.question(self.request)}  {'  '.join(offers.values())}"
-        typed = (await self.device.choose(menu)).strip().lower()
-        names = {word.replace("[", "").replace("]", ""): key for key, word in offers.items()}
-        key = names.get(typed, typed)
-        if key not in offers:
-            keys = ", ".join(offers)
-            self.device.say(f"Nothing was decided. Type one of {keys}, and Enter.", "red")
+        menu = f"{shown.question(self.word, self.request)}  {'  '.join(offers)}"
+        key = key_of(await self.device.choose(menu), offers)
+        if key is None:
+            keys = ", ".join(offer.partition("[")[2][0] for offer in offers)
+            self.device.say(self.word("term.nothing", keys=keys), "red")
             return None
         return await self._chosen(key)
 
@@ -168,15 +172,15 @@ class _Talk:
             case "a":
                 return await self._answered()
             case _:
-                self.device.say(words.details(self.request))
+                self.device.say(shown.details(self.word, self.request))
                 return None
 
     async def _told_why(self) -> Decision | None:
-        reason = (await self.device.line("Why, and what to do instead: ")).strip()
+        reason = (await self.device.line(self.word("term.reason"))).strip()
         return Decline(reason) if reason else None
 
     async def _responded(self) -> Decision | None:
-        text = (await self.device.line("Result, JSON or text: ")).strip()
+        text = (await self.device.line(self.word("term.result"))).strip()
         if not text:
             return None
         try:
@@ -201,14 +205,16 @@ class _Talk:
                 break
             except InvalidAnswer as e:
                 typed.refused(e)
-        changed = words.changes(request.args, args)
+        changed = shown.changes(self.word, request.args, args)
         if not changed:
-            self.device.say("Nothing was changed.")
+            self.device.say(self.word("term.unchanged"))
             return None
         self.device.say(changed)
         self.device.forget_typed()
-        sure = await self.device.choose("Allow it with these changes?  [y]es  [n]o, ask me again")
-        return Approve(args=args) if sure.strip().lower() in ("y", "yes") else None
+        offers = [self.word("term.yes"), self.word("term.no.again")]
+        menu = f"{self.word('term.sure')}  {'  '.join(offers)}"
+        sure = key_of(await self.device.choose(menu), offers)
+        return Approve(args=args) if sure == "y" else None
 
     async def _decide(self, decision: Decision) -> Receipt:
         request = self.request
@@ -221,23 +227,18 @@ class _Talk:
         finally:
             self.deciding = False
         if receipt.state == "pending":
-            left = f"{receipt.votes} of {receipt.quorum} reviewers: it waits for the others."
-            self.device.say(f"Recorded, {left}")
+            self.device.say(self.word("term.votes", n=receipt.votes, all=receipt.quorum))
         else:
-            self.device.say(words.outcome(now), "dim")
+            self.device.say(shown.outcome(self.word, now), "dim")
         return receipt
 
     def _refused(self, error: InvalidAnswer) -> None:
-        self.device.say(words.visible(str(error)), "red")
+        self.device.say(visible(str(error)), "red")
         if self._answer is not None:
             self._answer.refused(error)
 
     def _left(self) -> None:
-        store = self.desk.store.location
-        self.device.say(
-            f"Left undecided: it still waits. Decide with: hitl-widgets inbox --store {store}",
-            "bold",
-        )
+        self.device.say(self.word("term.left", store=self.desk.store.location), "bold")
 
 
 # -- one prompt at a time ------------------------------------------------------------------------

@@ -26,12 +26,24 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console
 from rich.text import Text
 
+from ..deciders import settings
+from ..visible import spelt
+from ..words import of_environment, say
+
 CONTROLLING = "/dev/tty"
 PROMPT = "> "
+
+PLAIN = {"│": "|", "›": ">", "·": "-", "−": "-", "•": "*", "…": "...", "—": "-"}  # noqa: RUF001
+"""For our own signs on a terminal whose encoding lacks them."""
 
 
 class Person(Protocol):
     """Somebody who can be told something and types lines: at a terminal, or at an input box."""
+
+    @property
+    def locale(self) -> str:
+        """The language to speak."""
+        ...
 
     @property
     def way_out(self) -> str:
@@ -75,7 +87,30 @@ class Device:
 
     stdin: TextIO
     stdout: TextIO
-    way_out: str = "Escape"
+
+    @property
+    def locale(self) -> str:
+        """The language that was set, else the environment's, if the terminal can show it."""
+        wanted = settings().locale or of_environment()
+        return wanted if self._can_show(say("button.yes", wanted)) else "en"
+
+    @property
+    def way_out(self) -> str:
+        """In words, what leaves a line without an answer."""
+        return say("term.key.escape", self.locale)
+
+    def _can_show(self, text: str) -> bool:
+        try:
+            text.encode(self.stdout.encoding or "utf-8")
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    def _fitting(self, text: str) -> str:
+        """`text` in what the terminal's encoding has; the rest spelt out, never left out."""
+        if self._can_show(text):
+            return text
+        return "".join(c if self._can_show(c) else PLAIN.get(c) or spelt(c) for c in text)
 
     @functools.cached_property
     def console(self) -> Console:
@@ -84,7 +119,7 @@ class Device:
 
     def say(self, words: str, style: str = "") -> None:
         """Print our words, already escaped."""
-        self.console.print(Text(words, style=style))
+        self.console.print(Text(self._fitting(words), style=style))
 
     def forget_typed(self) -> None:
         """Drop what was typed so far: it cannot be an answer to what was not shown yet."""
@@ -132,11 +167,14 @@ class Device:
         )
         with create_app_session(self._keys, self._screen), self._prints_above():
             try:
-                return await session.prompt_async(
-                    FormattedText([("bold", label)]),
+                typed = await session.prompt_async(
+                    FormattedText([("bold", self._fitting(label))]),
                     handle_sigint=False,
                     set_exception_handler=False,
                 )
+                # Bytes that the terminal's encoding lacks come as halves of characters, which
+                # neither a store nor a model takes.
+                return typed.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             except EOFError as e:
                 raise Left("eof") from e
             except _EscapedError as e:

@@ -14,8 +14,9 @@ from typing import Any, cast
 
 from ..errors import InvalidAnswer
 from ..schema import HIDDEN, Form, shape_of
+from ..words import Say, saying
 from .device import Person
-from .words import block, one_line, value
+from .shown import block, one_line, value
 
 Node = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -65,6 +66,7 @@ class _Filling:
 
     def __init__(self, device: Person, root: Node, errors: Sequence[Mapping[str, Any]]) -> None:
         self._device = device
+        self._word = saying(device.locale)
         self._root = root
         known = [(self._reach(root, tuple(e["path"])), str(e["message"])) for e in errors]
         self._errors = known
@@ -132,28 +134,29 @@ class _Filling:
             if not text.strip() and not (secret and text):
                 if now is not ABSENT or not required or kind == "text":
                     return now
-                self._device.say("  Nothing was typed, and an answer is needed here.", "red")
+                self._device.say(f"  {self._word('term.needed')}", "red")
                 continue
             try:
-                return _read(kind, text, options)
+                return _read(self._word, kind, text, options)
             except ValueError as e:
                 self._device.say(f"  ! {e}", "red")
 
     def _label(
         self, node: Node, now: Any, path: Path, kind: str, *, required: bool, secret: bool
     ) -> str:
-        hint = _hint(node, kind)
+        hint = _hint(self._word, node, kind)
         words = [self._name(node, path)]
         if hint:
             words.append(f"({one_line(hint)})")
         if now is not ABSENT and now is not None:
             words.append(f"[{HIDDEN if secret else _standing(node, now)}]")
         elif not required:
-            words.append("(optional)")
+            words.append(self._word("term.optional"))
         return " ".join(words) + ": "
 
     def _name(self, node: Node, path: Path) -> str:
-        title = one_line(str(node.get("title") or (path[-1] if path else "Answer")))
+        name = path[-1] if path else self._word("term.untitled")
+        title = one_line(str(node.get("title") or name))
         parents = [one_line(str(step)) for step in path[:-1]]
         return " › ".join([*parents, title])  # noqa: RUF001
 
@@ -181,8 +184,8 @@ class _Filling:
             out[key] = await self.node(extra, out[key], (*path, key))
         if self._again:
             return
-        name = self._name({"title": "entry"}, (*path, ""))
-        while key := await self._device.line(f"{name}: a name (empty: no more): "):
+        label = self._word("term.entry", name=self._name({}, path))
+        while key := await self._device.line(label):
             done = await self.node(extra, ABSENT, (*path, key))
             if done is not ABSENT:
                 out[key] = done
@@ -192,7 +195,7 @@ class _Filling:
         name = self._name(node, path)
         for place, item in enumerate(cast("list[Any]", now) if isinstance(now, list) else []):
             out.append(await self.node(node["items"], item, (*path, place)))
-        while await self._yes(f"{name}: add {'one' if not out else 'another'}? [y/N] "):
+        while await self._yes(self._word(f"term.add.{'more' if out else 'one'}", name=name)):
             done = await self.node(node["items"], ABSENT, (*path, len(out)))
             out.append(None if done is ABSENT else done)
         return out
@@ -214,8 +217,8 @@ class _Filling:
         if not node.get("x-nullable"):  # a page's "choose" stands for nothing chosen yet
             branches = [b for b in branches if b.get("type") != "null"]
         if now is not ABSENT and now is not None and not self._again:
-            shown = f"{self._name(node, path)} [{value(now)}]: change it? [y/N] "
-            if not await self._yes(shown):
+            label = self._word("term.change", name=self._name(node, path), value=value(now))
+            if not await self._yes(label):
                 return now
         titles = [str(b.get("title", n)) for n, b in enumerate(branches, 1)]
         kinds: Node = {"title": node.get("title"), "enum": list(range(len(branches)))}
@@ -262,16 +265,11 @@ def _options(node: Node) -> list[tuple[Any, str]]:
     return list(zip(values, map(str, names), strict=True))
 
 
-def _hint(node: Node, kind: str) -> str:
-    hints = {
-        "choice": "number or name",
-        "choices": "numbers or names, with commas",
-        "boolean": "y/n",
-        "number": "whole number" if node.get("type") == "integer" else "number",
-        "json": "JSON",
-    }
+def _hint(word: Say, node: Node, kind: str) -> str:
+    if kind in ("choice", "choices", "boolean", "json", "number"):
+        return word(f"term.hint.{'integer' if node.get('type') == 'integer' else kind}")
     told = node.get("x-ui", {}).get("placeholder") or node.get("format")
-    return hints.get(kind) or (str(told) if told else "")
+    return str(told) if told else ""
 
 
 def _standing(node: Node, now: Any) -> str:
@@ -281,18 +279,18 @@ def _standing(node: Node, now: Any) -> str:
     return one_line(labels[json.dumps(now)]) if json.dumps(now) in labels else value(now)
 
 
-def _read(kind: str, text: str, options: Sequence[tuple[Any, str]]) -> Any:
+def _read(say: Say, kind: str, text: str, options: Sequence[tuple[Any, str]]) -> Any:
     """What was typed, as the page's data; whether it is valid is not judged here."""
     word = text.strip()
     match kind:
         case "choice":
-            return _option(word, options)
+            return _option(say, word, options)
         case "choices":
-            return [_option(w.strip(), options) for w in word.split(",") if w.strip()]
+            return [_option(say, w.strip(), options) for w in word.split(",") if w.strip()]
         case "boolean":
             if word.lower() in YES | NO:
                 return word.lower() in YES
-            raise ValueError("Type y or n.")
+            raise ValueError(say("term.type.boolean"))
         case "number":
             return _number(word)
         case "json":
@@ -301,13 +299,13 @@ def _read(kind: str, text: str, options: Sequence[tuple[Any, str]]) -> Any:
             return text
 
 
-def _option(word: str, options: Sequence[tuple[Any, str]]) -> Any:
+def _option(say: Say, word: str, options: Sequence[tuple[Any, str]]) -> Any:
     for option, label in options:
         if word.lower() == label.lower():
             return option
     if word.isdecimal() and 0 < int(word) <= len(options):
         return options[int(word) - 1][0]
-    raise ValueError(f"Type a number from 1 to {len(options)}, or one of the names.")
+    raise ValueError(say("term.type.choice", n=len(options)))
 
 
 def _number(word: str) -> Any:

@@ -23,7 +23,9 @@ class TestALanguage:
 
     def test_leaves_no_text_in_english(self, locale: str) -> None:
         same = {
-            k for k, v in table(locale).items() if v == table("en")[k] and re.search("[a-z]{4}", v)
+            k
+            for k, v in table(locale).items()
+            if v == table("en")[k] and re.search("[a-z]{4}", PLACE.sub("", v))
         }
         assert locale == "en" or not {k for k in same if not k.startswith("type.")}
 

@@ -131,7 +131,7 @@ class TestAtATerminal:
         died = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, timeout=60)
         assert died.returncode == 9
         terminal = run(*CLI, "inbox")
-        assert "(outcome_unknown," in terminal.sees("q to quit:")
+        assert "(outcome unknown," in terminal.sees("q to quit:")
         terminal.types("1")
         terminal.sees("It [h]appened  [r]un it again  [g]ive up")
         terminal.types("h")

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from ..request import Evaluation, Request
 from ..visible import visible
+from ..words import Say, known
 
 ONE_LINE = 160
 """A longer call is shown with one argument on each line."""
@@ -22,27 +23,11 @@ ONE_LINE = 160
 BAR = "│ "
 """Stands before every line of a text that is not ours."""
 
-_CAUSES = {
-    "tool": "this tool always needs approval",
-    "run": "this run asks before every tool",
-    "function": "a rule of this run wants a person to look",
-    "effect": "its effect is destructive",
-    "always_ask": "its toolset always asks",
-    "grant": "its standing permission does not cover this call",
-    "auto": "an automatic check wants a person to decide",
-}
-_VERDICTS = {"approve": "approved", "decline": "declined", "answer": "answered"} | {
-    "respond": "answered in place of the tool"
-}
-_VIAS = {
-    "card": "on a card",
-    "inbox": "in the inbox",
-    "terminal": "in a terminal",
-    "api": "from code",
-    "http": "over HTTP",
-    "replay": "replayed from a file",
-    "rule": "by a rule",
-    "test": "in a test",
+_VERDICTS = {
+    "approve": "approved",
+    "decline": "declined",
+    "answer": "answered",
+    "respond": "responded",
 }
 
 
@@ -85,51 +70,59 @@ def _name(key: str) -> str:
     return key if key.isidentifier() and key.isascii() else value(key)
 
 
-def question(request: Request) -> str:
+def question(say: Say, request: Request) -> str:
     """The question itself, with its mark."""
+    message = request.message
     if request.kind == "input":
-        asked = request.message or f"{request.tool_name} asks for data"
-        return one_line(asked) if "\n" not in asked else f"{block(asked)}\nThe answer:"
-    if request.message is None:
-        return f"Allow {call(request)}?"
-    asked = f"{block(request.message)}\nYes or no" if "\n" in request.message else ""
-    asked = asked or one_line(request.message).rstrip("? ")
-    return f"{asked}?" if not request.args else f"{asked}?  {call(request)}"
+        asked = message or say("term.data", tool=request.tool_name)
+        return one_line(asked) if "\n" not in asked else f"{block(asked)}\n{say('term.answer')}"
+    if message is None:
+        return say("term.allow", call=call(request))
+    if "\n" in message:
+        asked = f"{block(message)}\n{say('term.confirm.long')}"
+    else:
+        asked = say("term.confirm", message=one_line(message).rstrip("?\uff1f "))
+    return asked if not request.args else f"{asked}  {call(request)}"
 
 
-def summary(request: Request) -> str:
+def summary(say: Say, request: Request) -> str:
     """A request on one line, for a list; what is cut is shown when it is opened."""
     line = call(request) if request.message is None else one_line(request.message)
     line = " ".join(line.split("\n"))
-    return line if len(line) <= ONE_LINE else f"{line[:ONE_LINE]}… ({len(line):,} characters)"
+    if len(line) <= ONE_LINE:
+        return line
+    return say("term.cut", text=line[:ONE_LINE], n=f"{len(line):,}")
 
 
-def heading(request: Request, now: datetime) -> str:
+def asker(say: Say, request: Request) -> str:
+    """The agents from the root to the one that asks."""
+    return " › ".join(map(one_line, request.agent_path)) or say("term.function")  # noqa: RUF001
+
+
+def heading(say: Say, request: Request, now: datetime) -> str:
     """Who asks, how grave it is, and what identifies exactly this call."""
-    path = " › ".join(map(one_line, request.agent_path)) or "a function"  # noqa: RUF001
-    words = [f"{path} asks", request.short_fingerprint]
+    words = [say("term.asks", path=asker(say, request)), request.short_fingerprint]
     if request.effect != "unknown":
-        words.insert(1, request.effect)
+        words.insert(1, say(f"effect.{request.effect}"))
     if request.declined_before:
-        words.append(f"declined before: {request.declined_before} times")
+        words.append(say("term.declined_before", n=request.declined_before))
     if request.quorum > 1:
-        words.append(f"{len(request.votes)} of {request.quorum} reviewers")
+        words.append(say("votes", n=len(request.votes), all=request.quorum))
     if request.expires_at is not None:
         left = max(0, round((request.expires_at - now).total_seconds()))
-        end = "it is declined" if request.on_expire == "decline" else "the run ends"
-        words.append(f"in {left} s {end}")
+        words.append(say(f"term.expires.{request.on_expire}", left=left))
     return " · ".join(words)
 
 
-def warnings(request: Request) -> Iterator[str]:
+def warnings(say: Say, request: Request) -> Iterator[str]:
     """What a person could be deceived by in what is shown."""
     text = value(request.args) + one_line(request.tool_name + (request.message or ""))
     mixed = sorted({word for word in text.split() if _mixes_scripts(word)})
     if mixed:
         letters = sorted({f"U+{ord(c):04X} {c}" for w in mixed for c in w if _script(c) == "other"})
-        yield f"Contains look-alike letters: {', '.join(letters)}. Read it letter by letter."
+        yield say("mark.lookalike", chars=", ".join(letters))
     if "[U+" in text:
-        yield "Contains invisible or direction-changing characters; each is shown by its number."
+        yield say("mark.hidden")
 
 
 def _script(char: str) -> str | None:
@@ -145,22 +138,24 @@ def _mixes_scripts(word: str) -> bool:
     return {"latin", "other"} <= {_script(char) for char in word}
 
 
-def details(request: Request) -> str:
+def details(say: Say, request: Request) -> str:
     """Everything about a request, long texts readable."""
-    lines = [
-        f"fingerprint  {request.fingerprint}",
-        f"request      {request.id}",
-        f"run          {request.run_id}",
-        f"asked        {request.created_at:%Y-%m-%d %H:%M:%S} UTC",
-        f"effect       {request.effect}",
-        f"why          {_why(request.evaluation)}",
-    ]
+    unknown = request.effect == "unknown"
+    told = {
+        "fingerprint": request.fingerprint,
+        "request": request.id,
+        "run": request.run_id,
+        "asked": f"{request.created_at:%Y-%m-%d %H:%M:%S} UTC",
+        "effect": say("term.unknown" if unknown else f"effect.{request.effect}"),
+        "why": _why(say, request.evaluation),
+    }
     if request.expires_at is not None:
-        lines.append(f"expires      {request.expires_at:%Y-%m-%d %H:%M:%S} UTC")
+        told["expires"] = f"{request.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+    lines = [say(f"term.detail.{name}") + data for name, data in told.items()]
     for name, data in request.args.items():
         lines += [f"{_name(name)} ({type(data).__name__})", _details_of(data)]
     if request.suspend_payload is not None:
-        lines += ["it says", _details_of(request.suspend_payload)]
+        lines += [say("term.says"), _details_of(request.suspend_payload)]
     return "\n".join(lines)
 
 
@@ -175,36 +170,47 @@ def payload(data: Any) -> str:
     return _details_of(data)
 
 
-def _why(evaluation: Evaluation | None) -> str:
+def _why(say: Say, evaluation: Evaluation | None) -> str:
     kind = "unknown" if evaluation is None else str(evaluation.get("type", "unknown"))
     code = None if evaluation is None else evaluation.reason_code
-    cause = _CAUSES.get(kind, "its policy says so")
-    return cause if code is None else f"{cause} (reason code: {one_line(str(code))})"
+    cause = say(f"why.{kind}" if known(f"why.{kind}") else "why.unknown")
+    return cause if code is None else f"{cause} ({say('why.code', code=one_line(str(code)))})"
 
 
-def outcome(request: Request) -> str:
+def state(say: Say, request: Request) -> str:
+    """A request's state in words."""
+    key = f"state.{request.state}"
+    return say(key) if known(key) else request.state
+
+
+def outcome(say: Say, request: Request) -> str:
     """How a request ended: who, what, when."""
-    if request.decided_at is None or request.decision is None:
-        return f"{request.state}. Nothing ran."
-    verdict = _VERDICTS.get(str(request.decision.get("verdict")), request.state)
-    if request.decision.get("args") is not None:
-        verdict += " with changes"
-    who = one_line(request.reviewer or "?")
-    when = request.decided_at.astimezone()
-    via = _VIAS.get(request.via or "", request.via or "?")
-    lines = [f"{verdict} by {who}, {via}, at {when:%H:%M:%S %Z} · {request.short_fingerprint}"]
-    if request.decision.get("reason"):
-        lines.append(block(str(request.decision["reason"])))
+    decision = request.decision
+    if request.decided_at is None or decision is None:
+        return say("term.nothing_ran", state=state(say, request))
+    verdict = f"state.{_VERDICTS.get(str(decision.get('verdict')), request.state)}"
+    via = f"after.via.{request.via}"
+    told = say(
+        "term.by" if decision.get("args") is None else "term.by.edited",
+        verdict=say(verdict),
+        who=one_line(request.reviewer or "?"),
+        via=say(via) if known(via) else f", {one_line(str(request.via))}",
+        time=f"{request.decided_at.astimezone():%H:%M:%S %Z}",
+        fingerprint=request.short_fingerprint,
+    )
+    lines = [told]
+    if decision.get("reason"):
+        lines.append(block(str(decision["reason"])))
     return "\n".join(lines)
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def changes(say: Say, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """What an edit changed, argument by argument, in signs and in words."""
     lines: list[str] = []
     for name in dict.fromkeys((*before, *after)):
         old, new = (name in before, name in after)
         if old and (not new or before[name] != after[name]):
-            lines.append(f"− was {_name(name)}={value(before[name])}")  # noqa: RUF001
+            lines.append(say("term.was", what=f"{_name(name)}={value(before[name])}"))
         if new and (not old or before[name] != after[name]):
-            lines.append(f"+ now {_name(name)}={value(after[name])}")
+            lines.append(say("term.now", what=f"{_name(name)}={value(after[name])}"))
     return "\n".join(lines)
