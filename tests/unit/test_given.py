@@ -29,7 +29,8 @@ def gate(**options: Any) -> Callable[[], object]:
 
 
 def agent(**options: Any) -> Callable[[], object]:
-    return lambda: hitl.Agent(**{"id": "a", "model": MODEL, "store": ":memory:", **options})
+    given: dict[str, Any] = {"id": "a", "model": MODEL, "store": ":memory:", **options}
+    return lambda: hitl.Agent(**given)
 
 
 @pytest.mark.parametrize(
