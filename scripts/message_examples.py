@@ -11,6 +11,7 @@ from hitl_widgets.request import Evaluation, Request
 from hitl_widgets.schema import Form, shape_of
 from hitl_widgets.screen.formdata import document
 from hitl_widgets.screen.views import json_text, request_view, secret_digests
+from scripts.preview_examples import previewed
 
 AT = datetime(2026, 3, 4, 11, 4, 2, 800_000, tzinfo=UTC)
 _KEY = b"k" * 32
@@ -196,6 +197,7 @@ FIXTURES: dict[str, Any] = {
     "compare": request_view(REFUND, compare=[("last", REFUND_BEFORE)]),
     "confirm": request_view(CONFIRM),
     "described": request_view(FRAME),
+    "previewed": request_view(previewed(DELETE)),
     "voted": request_view(VOTED),
     "hostile": request_view(HOSTILE),
     "input": request_view(ASK),

@@ -328,7 +328,15 @@ function Short({ text }: { text: string }) {
   );
 }
 
-export function Text({ text, pointer, name }: { text: string; pointer: string; name: string }) {
+interface TextProps {
+  text: string;
+  pointer: string;
+  name: string;
+  /** What kind of code it is, if the name does not say so. */
+  as?: string;
+}
+
+export function Text({ text, pointer, name, as = name }: TextProps) {
   const { say, locale } = useUi();
   const { gate } = useShown();
   const [all, setAll] = useState(gate.was(pointer, "open"));
@@ -340,7 +348,7 @@ export function Text({ text, pointer, name }: { text: string; pointer: string; n
   return (
     <>
       <ScrollBlock id={pointer} label={name} on={!cut}>
-        <pre>{highlight(shown, name) ?? <Revealed text={shown} />}</pre>
+        <pre>{highlight(shown, as) ?? <Revealed text={shown} />}</pre>
       </ScrollBlock>
       {cut && (
         <p class="cut">

@@ -23,6 +23,7 @@ type Part = PreviewDoc["parts"][number];
 export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
   const { say } = useUi();
   const { preview, reads } = view;
+  const name = say("preview.name");
   if (preview === null && reads.length === 0) return null;
   return (
     <Within gate={gate}>
@@ -35,7 +36,7 @@ export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
       ))}
       {preview !== null && (
         // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
-        <div class="preview" role="group" aria-label={say("preview.name")}>
+        <div class="preview" role="group" aria-label={name}>
           <Made preview={preview} />
           {view.preview_changed && <p class="warn">{say("preview.changed")}</p>}
           {preview.failed !== null && (
@@ -47,7 +48,12 @@ export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
             <p class="cut">{say("preview.empty")}</p>
           )}
           {preview.parts.map((part, i) => (
-            <PartView key={i} part={part} id={`#preview-${i}`} />
+            <PartView
+              key={i}
+              part={part}
+              id={`#preview-${i}`}
+              label={preview.parts.length > 1 ? `${name} ${i + 1}` : name}
+            />
           ))}
         </div>
       )}
@@ -67,25 +73,31 @@ function Made({ preview }: { preview: PreviewDoc }) {
   );
 }
 
-function PartView({ part, id }: { part: Part; id: string }) {
+interface PartProps<P> {
+  part: P;
+  /** Of its place at the gate. */
+  id: string;
+  label: string;
+}
+
+function PartView({ part, id, label }: PartProps<Part>) {
   const { say, locale } = useUi();
-  const name = say("preview.name");
   switch (part.kind) {
     case "table":
-      return <Table part={part} id={id} />;
+      return <Table part={part} id={id} label={label} />;
     case "changes":
-      return <Changes part={part} id={id} />;
+      return <Changes part={part} id={id} label={label} />;
     case "markdown":
       return (
         <>
-          <ScrollBlock id={id} label={name} on>
+          <ScrollBlock id={id} label={label} on>
             <Prose html={part.html} />
           </ScrollBlock>
           <Entire shown={part.shown} all={part.length} />
         </>
       );
     case "html":
-      return <Framed html={part.text} />;
+      return <Framed html={part.text} label={label} />;
     case "image":
       return (
         <img
@@ -109,7 +121,7 @@ function PartView({ part, id }: { part: Part; id: string }) {
               </b>
             </p>
           )}
-          <Text text={part.text} pointer={id} name={part.kind === "text" ? name : part.kind} />
+          <Text text={part.text} pointer={id} name={label} as={part.kind} />
           <Entire shown={part.text.length} all={part.length} />
         </>
       );
@@ -118,7 +130,7 @@ function PartView({ part, id }: { part: Part; id: string }) {
 
 // -- tables --------------------------------------------------------------------------------------
 
-function Table({ part, id }: { part: TablePart; id: string }) {
+function Table({ part, id, label }: PartProps<TablePart>) {
   const { say, locale } = useUi();
   const count = (n: number | undefined) => number(n ?? 0, locale);
   const title = say("described.table", {
@@ -140,7 +152,7 @@ function Table({ part, id }: { part: TablePart; id: string }) {
   ];
   return (
     <>
-      <ScrollBlock id={id} label={say("preview.name")} on>
+      <ScrollBlock id={id} label={label} on>
         <Rows table={{ columns, rows }} index={part.index} title={title} />
       </ScrollBlock>
       <p class="cut" title={part.sha256}>
@@ -152,7 +164,7 @@ function Table({ part, id }: { part: TablePart; id: string }) {
 
 const HOW = { added: "add", removed: "del", changed: "" } as const;
 
-function Changes({ part, id }: { part: ChangesPart; id: string }) {
+function Changes({ part, id, label }: PartProps<ChangesPart>) {
   const { say, locale } = useUi();
   const count = (n: number | undefined) => number(n ?? 0, locale);
   const size = (shape: number[]) =>
@@ -169,7 +181,7 @@ function Changes({ part, id }: { part: ChangesPart; id: string }) {
   ];
   return (
     <>
-      <ScrollBlock id={id} label={say("preview.name")} on>
+      <ScrollBlock id={id} label={label} on>
         <table class="frame">
           <caption>
             {say("preview.changes", {
@@ -247,18 +259,12 @@ const PAPER =
   "body{margin:8px;background:#fff;color:#000;font:13px/1.5 system-ui,sans-serif}" +
   "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:2px 6px;text-align:left}";
 
-function Framed({ html }: { html: string }) {
+function Framed({ html, label }: { html: string; label: string }) {
   const { say } = useUi();
   const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${PAPER}</style><body>${html}`;
   return (
     <>
-      <iframe
-        class="framed"
-        sandbox=""
-        referrerpolicy="no-referrer"
-        title={say("preview.name")}
-        srcdoc={page}
-      />
+      <iframe class="framed" sandbox="" referrerpolicy="no-referrer" title={label} srcdoc={page} />
       <p class="cut">{say("preview.html")}</p>
     </>
   );

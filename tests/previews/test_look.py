@@ -1,4 +1,4 @@
-"""A preview runs before the card, in time; what it shows, or what a call reads, can be bound (R3)."""
+"""A preview runs before the card; what it shows, and what a call reads, can be bound (R3)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class TestAPreview:
 
     async def test_is_not_made_for_a_call_that_is_not_asked(self, tmp_path: Path) -> None:
         made: list[str] = []
-        free = deleting(preview=lambda customer: made.append(customer))
+        free = deleting(preview=lambda customer: made.append(customer))  # noqa: PLW0108  # by name
         free.require_approval = False
         await agent_on(store_at(tmp_path), GO, [free]).generate("go")
         assert (made, DID) == ([], ["Ada"])
@@ -170,9 +170,11 @@ class TestAPreview:
 
     async def test_that_is_bound_and_fails_both_times_runs(self, tmp_path: Path) -> None:
         """A failing preview blocks nothing, whatever it says each time."""
-        agent, run, _ = await asked(
-            tmp_path, preview=lambda customer: {}[object()], bind_preview=True
-        )
+
+        def broken(customer: str) -> str:
+            raise LookupError(f"{customer} {object()}")
+
+        agent, run, _ = await asked(tmp_path, preview=broken, bind_preview=True)
         await agent.approve_tool_call_generate(run_id=run.run_id)
         assert DID == ["Ada"]
 
@@ -200,8 +202,8 @@ class TestWhatACallReads:
         change()
         with pytest.raises(
             hitl.StaleFingerprint,
-            match=r"orders changed since this was asked: it was .*3 rows × 2 columns, now it is "
-            r".*3 rows × 3 columns; columns added: paid\. delete did not run",
+            match=r"orders changed since this was asked: it was .*3 rows . 2 columns, now it is "
+            r".*3 rows . 3 columns; columns added: paid\. delete did not run",
         ):
             await agent.approve_tool_call(run_id=run.run_id)
         assert DID == []

@@ -1,0 +1,167 @@
+// Previews on a card: what would happen, shown so that it can be trusted for what it is.
+import axe from "axe-core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { page } from "vitest/browser";
+import type { PreviewDoc, RequestView } from "../src/generated/messages";
+import previewed from "./fixtures/previewed.json";
+import { show as showIn } from "./kernel";
+
+type Part = PreviewDoc["parts"][number];
+
+const whole = previewed as unknown as RequestView;
+const away: (() => void)[] = [];
+
+function show(preview: Partial<PreviewDoc> = {}, more: Partial<RequestView> = {}, locale = "en") {
+  const base = whole.preview as PreviewDoc;
+  const view: RequestView = { ...whole, ...more, preview: { ...base, ...preview } };
+  const made = showIn({ view }, { locale });
+  away.push(made.unmount, () => made.el.remove());
+  return made;
+}
+afterEach(() => {
+  for (const go of away.splice(0)) go();
+});
+
+const section = () => page.getByRole("group", { name: "Preview" });
+const text = () => section().element().textContent ?? "";
+const approve = () => page.getByRole("button", { name: "Approve", exact: true });
+const plain = { reads: [], reads_changed: [], preview_changed: false };
+
+describe("a preview", () => {
+  test("says when it was made, that it is bound, and what runs", () => {
+    show();
+    expect(text()).toContain("by the tool's own code; what runs are the arguments");
+    expect(text()).toContain("part of the fingerprint");
+  });
+
+  test("shows a table with its shape, its labels, what was cut, and numbers as they are", () => {
+    show();
+    const table = page.getByRole("table", { name: /4,210 rows × 41 columns/ });
+    expect(
+      table
+        .getByRole("rowheader")
+        .elements()
+        .map((e) => e.textContent),
+    ).toEqual(["0", "7", "9"]);
+    expect(text()).toContain("showing 3 of 4,210 rows · showing 3 of 41 columns");
+    expect(text()).toContain("1152921504606846977");
+    expect(text()).toContain("AdaU+202E");
+  });
+
+  test("shows what would change, in words too", () => {
+    show();
+    const table = page.getByRole("table", { name: /Rows removed: 1, added: 1, changed: 1/ });
+    const rows = table.getByRole("row").elements().slice(1);
+    expect(rows.map((row) => row.textContent)).toEqual([
+      "− removed0Ada19.9",
+      "~ changed1Bob5.0 → 7.5",
+      "+ added9Cy1.0",
+    ]);
+  });
+
+  test("shows text, a diff and a statement as they are", () => {
+    show();
+    expect(text()).toContain("Two tables, <b>one</b> schema");
+    expect(text()).toContain("Lines added: 1, removed: 1");
+    expect(text()).toContain("Rows it would touch: 4,210");
+  });
+
+  test("shows Markdown as its structure, and an image with its words", async () => {
+    show();
+    expect(
+      page
+        .getByRole("listitem")
+        .elements()
+        .map((e) => e.textContent),
+    ).toEqual(["first this", "then that"]);
+    await expect.element(page.getByRole("img", { name: "Totals by month" })).toBeInTheDocument();
+  });
+
+  test("that failed says so and blocks nothing", async () => {
+    show({ failed: "LookupError: no <b>table</b>", parts: [] }, plain);
+    expect(text()).toContain("The preview failed: LookupError: no <b>table</b>.");
+    await expect.element(approve()).toBeEnabled();
+  });
+
+  test("that is longer than its frame must be scrolled before Approve is on", async () => {
+    const table = whole.preview?.parts[0] as Part & { kind: "table" };
+    const rows = JSON.stringify(Array.from({ length: 50 }, (_, i) => [i, "x", 1]));
+    const index = Array.from({ length: 50 }, (_, i) => String(i));
+    show({ parts: [{ ...table, rows, index }] }, plain);
+    await expect.element(page.getByText(/scrolled Preview to the end/)).toBeVisible();
+    await expect.element(approve()).toBeDisabled();
+    const scroll = section().getByRole("region", { name: "Preview" }).element();
+    scroll.scrollTo(scroll.scrollWidth, scroll.scrollHeight);
+    await expect.element(approve()).toBeEnabled();
+  });
+
+  test("tells what the call reads and what changed in it", () => {
+    const { el } = show();
+    expect(el.textContent).toContain("Reads orders: pandas.DataFrame, 10,000 rows × 3 columns");
+    expect(el.textContent).toContain(
+      "orders changed since this was asked: it was pandas.DataFrame, 9,998 rows × 2 columns, " +
+        "now it is pandas.DataFrame, 10,000 rows × 3 columns; columns added: total",
+    );
+  });
+
+  test("has nothing that axe objects to", async () => {
+    const { el } = show();
+    // axe can not look into a frame that runs nothing.
+    const { violations } = await axe.run(el, { iframes: false });
+    expect(violations.map((v) => `${v.id}: ${v.nodes[0]?.html}`)).toEqual([]);
+  });
+});
+
+const hostile = Object.entries(
+  import.meta.glob<string>("../../tests/conformance/hostile-html/*.html", {
+    eager: true,
+    query: "?raw",
+    import: "default",
+  }),
+).map(([path, raw]): [string, string] => [path.replace(/.*\/|\.html/g, ""), raw]);
+
+const OURS = new Set(
+  (
+    "DIV P SPAN H3 CODE B DL DT DD I BUTTON TIME SECTION PRE MARK IFRAME TABLE CAPTION THEAD TBODY " +
+    "TR TH TD UL OL LI EM STRONG S DEL BLOCKQUOTE BR HR"
+  ).split(" "),
+);
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+describe.each(hostile)("%s", (_name, raw) => {
+  // Unsanitised on purpose: the page must hold though the kernel's sanitiser let all of it through.
+  test("in a frame it runs nothing, loads nothing and leads nowhere", async () => {
+    const parts: Part[] = [{ kind: "html", text: raw, length: raw.length }];
+    const { el } = show({ parts }, plain);
+    const frame = el.querySelector("iframe");
+    expect(frame?.getAttribute("sandbox")).toBe("");
+    expect(frame?.hasAttribute("src")).toBe(false);
+    await vi.waitFor(() => expect(frame?.contentDocument).toBeNull());
+    await settled();
+    expect((window as { hurt?: number }).hurt).toBeUndefined();
+    const { left, top, width, height } = (frame as HTMLElement).getBoundingClientRect();
+    const card = el.querySelector(".card")?.getBoundingClientRect();
+    expect(left >= (card?.left ?? 0) && top >= (card?.top ?? 0)).toBe(true);
+    expect(width <= (card?.width ?? 0) && height <= 260).toBe(true);
+  });
+
+  test("as Markdown it is words in known elements without attributes", async () => {
+    const parts: Part[] = [{ kind: "markdown", html: raw, shown: 1, length: 1 }];
+    const { el } = show({ parts }, plain);
+    const prose = el.querySelector(".prose");
+    const inside = [...(prose?.querySelectorAll("*") ?? [])];
+    expect(inside.map((e) => e.tagName).filter((tag) => !OURS.has(tag))).toEqual([]);
+    expect(inside.map((e) => e.tagName)).not.toContain("BUTTON");
+    const names = inside.flatMap((e) => e.getAttributeNames());
+    expect(names.filter((name) => name !== "class")).toEqual([]);
+    await settled();
+    expect((window as { hurt?: number }).hurt).toBeUndefined();
+    const asked = performance.getEntriesByType("resource").map((entry) => entry.name);
+    expect(asked.filter((name) => /hurt/.test(name))).toEqual([]);
+  });
+});
+
+test("the corpus holds what it is meant to", () => {
+  expect(hostile.length).toBeGreaterThan(10);
+});
