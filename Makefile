@@ -11,7 +11,7 @@ DEMO_ARGS ?=
 PYTEST_ARGS ?=
 
 .PHONY: help venv demo test test-all test-python test-browser test-js test-pythons lint types layers bundle drift \
-	format bench screenshots chromium kernels clean
+	format bench docs lite test-lite screenshots chromium kernels clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -54,13 +54,13 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 test: test-python test-browser test-js ## the tests, small sizes, at most 12 minutes on two cores
 
 test-all: export HITL_TEST_ALL = 1
-test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test test-pythons ## everything: large sizes, all kernels, a clean install, the benchmarks
+test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test test-lite test-pythons ## everything: large sizes, all kernels, a clean install, the benchmarks
 
 # Two workers, a file each at a time: most of the time is spent waiting for processes that start.
 test-python: $(VENV)/.dev-stamp kernels
 	@mkdir -p $(REPORTS)
 	$(PY) -m pytest --junitxml=$(REPORTS)/python.xml --numprocesses=2 --dist=loadfile \
-		tests --ignore=tests/browser --ignore=tests/frontends --ignore=tests/bench $(PYTEST_ARGS)
+		tests --ignore=tests/browser --ignore=tests/frontends --ignore=tests/bench --ignore=tests/lite $(PYTEST_ARGS)
 
 # Notebook 7, nbclassic and marimo, for the core suite in every front end.
 $(VENV)/.frontends-stamp: $(VENV)/.dev-stamp
@@ -87,6 +87,10 @@ test-pythons:
 		$$pip "pip>=25.1" && $$pip --editable . --group test || exit 1; \
 		$$venv/bin/python -m pytest -q tests/unit tests/store tests/questions tests/rules || exit 1; \
 	done
+
+test-lite: $(VENV)/.dev-stamp chromium lite ## the lesson of `make lite`, by hand
+	@mkdir -p $(REPORTS)
+	$(PY) -m pytest --junitxml=$(REPORTS)/lite.xml tests/lite $(PYTEST_ARGS)
 
 test-js: js/node_modules/.package-lock.json chromium
 	@mkdir -p $(REPORTS)
@@ -124,10 +128,25 @@ format: $(VENV)/.dev-stamp ## format the Python code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
+# --- sites ---------------------------------------------------------------------------------------
+
+docs: $(VENV)/.dev-stamp ## build the pages in docs/ into build/site; a link to nowhere fails
+	$(BIN)/mkdocs build --strict --quiet
+
+LITE := .cache/lite-venv
+$(LITE)/.stamp: pyproject.toml | $(PY)
+	$(PY) -m venv $(LITE)
+	$(LITE)/bin/python -m pip --disable-pip-version-check --quiet install "pip>=25.1"
+	$(LITE)/bin/python -m pip --disable-pip-version-check --quiet install --group lite
+	@touch $@
+
+lite: $(LITE)/.stamp ## build the first lesson as a static site into build/lite: Python runs in the page
+	$(LITE)/bin/python scripts/lite.py
+
 # --- the rest ----------------------------------------------------------------------------------
 
 screenshots: $(VENV)/.dev-stamp chromium ## take the README's pictures again
 	$(PY) -m scripts.screenshots
 
 clean: ## remove everything that was built or installed here
-	rm -rf $(VENV) .cache $(REPORTS) dist build js/node_modules
+	rm -rf $(VENV) .cache $(REPORTS) dist build js/node_modules lite/node_modules

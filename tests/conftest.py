@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("extended")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: bool({"browser", "frontends"}.intersection(item.path.parts)))
+    items.sort(
+        key=lambda item: bool({"browser", "frontends", "lite"}.intersection(item.path.parts))
+    )
 
 
 @pytest.fixture(autouse=True)
