@@ -56,8 +56,8 @@ def make_private(path: str) -> None:
     if sys.platform == "emscripten" and path.startswith(DRIVE):
         raise StoreError(
             f"The store {path} cannot be kept in JupyterLite's folder of notebooks: SQLite does "
-            "not work there. Leave store= out, or name a file such as /tmp/store.sqlite; either way "
-            "it is gone with the kernel."
+            "not work there. Leave store= out, or name a file such as /tmp/store.sqlite; either "
+            "way it is gone with the kernel."
         )
     folder = Path(path).parent
     try:
