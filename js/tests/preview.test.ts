@@ -30,7 +30,7 @@ const plain = { reads: [], reads_changed: [], preview_changed: false };
 describe("a preview", () => {
   test("says when it was made, that it is bound, and what runs", () => {
     show();
-    expect(text()).toContain("by the tool's own code; what runs are the arguments");
+    expect(text()).toContain("by the tool's own code. What runs is the call above.");
     expect(text()).toContain("part of the fingerprint");
   });
 
