@@ -264,7 +264,9 @@ function Framed({ html, label }: { html: string; label: string }) {
   const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${PAPER}</style><body>${html}`;
   return (
     <>
-      <iframe class="framed" sandbox="" referrerpolicy="no-referrer" title={label} srcdoc={page} />
+      <div class="framed">
+        <iframe sandbox="" referrerpolicy="no-referrer" title={label} srcdoc={page} />
+      </div>
       <p class="cut">{say("preview.html")}</p>
     </>
   );
