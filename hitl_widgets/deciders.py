@@ -37,6 +37,7 @@ class Settings:
 
 
 _settings = Settings()
+_listeners: list[Callable[[], None]] = []
 _stack: list[Decide] = []
 
 
@@ -116,10 +117,17 @@ def configure(**given: Any) -> None:
     if "notify" in given:
         notifying.use(notifier)
     _settings = replace(_settings, **given)
+    for heard in _listeners:
+        heard()
 
 
 def _locale() -> str:
     return _settings.locale or "en"
+
+
+def on_change(heard: Callable[[], None]) -> None:
+    """Call back after every `configure`."""
+    _listeners.append(heard)
 
 
 @contextmanager

@@ -24,11 +24,13 @@ import anywidget
 import traitlets
 from pydantic import ValidationError
 
+from ..deciders import on_change, settings
 from ..errors import HitlError, InvalidAnswer
+from ..words import short
 from .messages import Ack, Failure, FieldError, Hello, page_message
 from .nulls import from_page, to_page
 
-__all__ = ["HubWidget", "hub", "on_hello", "pages", "set_locale"]
+__all__ = ["HubWidget", "hub", "locale", "on_hello", "pages"]
 
 BUNDLE = Path(__file__).parent / "static" / "hub.js"
 
@@ -178,7 +180,6 @@ class Hub(_Answering):
 
 _lock = threading.Lock()
 _hub: Hub | None = None
-_locale: str | None = None
 _pages: dict[str, Hello] = {}
 _listeners: list[Callable[[Hello], None]] = []
 
@@ -188,21 +189,23 @@ def hub() -> Hub:
     global _hub  # noqa: PLW0603
     with _lock:
         if _hub is None or _hub.comm is None:
-            _hub = Hub(locale=_locale)
+            _hub = Hub(locale=settings().locale)
         return _hub
 
 
-def set_locale(locale: str | None) -> None:
-    """Set the language of all cards: ``"en"``, ``"ja"``, or None for the front end's own."""
-    global _locale  # noqa: PLW0603
-    _locale = locale
+def _speak() -> None:
+    """Have all cards speak the language that is set; without one, each page speaks its own."""
     if _hub is not None and _hub.comm is not None:
-        _hub.locale = locale
+        _hub.locale = settings().locale
+
+
+on_change(_speak)
 
 
 def locale() -> str:
     """The language of records: the one that was set, else English."""
-    return _locale or "en"
+    page = next((short(said.locale) for said in pages()), "en")
+    return settings().locale or page
 
 
 def pages() -> list[Hello]:

@@ -383,6 +383,7 @@ class RequestView(_Doc):
         description="How far a standing grant could reach; empty: none can be given.",
     )
     reviewers: list[str] | None = None
+    notes: bool = Field(default=True, description="Words for the model can go with an approval.")
     preview: PreviewDoc | None = None
     reads: list[ReadDoc] = Field(default_factory=list[ReadDoc])
     reads_changed: list[ReadChange] = Field(default_factory=list[ReadChange])

@@ -72,6 +72,7 @@ def request_doc(request: Request, *, compare: Comparable = ()) -> RequestView:
         editable=is_editable(request),
         always=[*grantable(request)] if request.state == "pending" else [],
         reviewers=None if request.reviewers is None else [*request.reviewers],
+        notes=request.scope.get("notes") is not False,
         preview=preview_doc(request),
         reads=read_docs(request),
         reads_changed=read_changes(request),

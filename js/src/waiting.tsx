@@ -67,7 +67,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
       verdict === "counts" ? send(decision, edited) : setSaid(PRESSES[verdict]);
   const can = (verdict: (typeof view.allowed)[number]) => view.allowed.includes(verdict);
   const items = [
-    ...(can("approve") && !confirm
+    ...(can("approve") && !confirm && view.notes
       ? [{ label: say("menu.note"), choose: () => setOpen("note") }]
       : []),
     ...(can("decline")

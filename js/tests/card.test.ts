@@ -131,6 +131,15 @@ describe("an approval card", () => {
     );
   });
 
+  test("offers no note where it could not be delivered", async () => {
+    show(view(approval, { notes: false }));
+    await press("More actions");
+    await expect
+      .element(page.getByRole("menuitem", { name: "Decline with a reason…" }))
+      .toBeInTheDocument();
+    expect(page.getByRole("menuitem", { name: "Approve with a note…" }).query()).toBeNull();
+  });
+
   test("responds in place of the tool, and says how it understood what was typed (F19)", async () => {
     const { model } = show(view(approval));
     await press("More actions");

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import hitl_widgets as hitl
 from hitl_widgets.errors import InvalidAnswer, StoreBusy
 from hitl_widgets.screen import hub
 from hitl_widgets.screen.card import ApprovalCard
@@ -209,11 +210,13 @@ class TestHello:
 
     def test_the_language_that_was_set_reaches_the_page(self) -> None:
         hub.hub()
-        hub.set_locale("ja")
+        hitl.configure(locale="ja")
         try:
             assert hub.hub().locale == "ja"
+            assert hub.locale() == "ja"
         finally:
-            hub.set_locale(None)
+            hitl.configure(locale=None)
+        assert hub.hub().locale is None
 
 
 class TestLeaks:

@@ -72,6 +72,11 @@ class TestWhoWhatWhen:
     def test_a_pending_request_has_no_verdict(self) -> None:
         assert request_view(DELETE)["decided"] is None
 
+    def test_whether_a_note_can_be_delivered_is_told(self) -> None:
+        assert request_view(DELETE)["notes"] is True
+        deaf = replace(DELETE, scope={**DELETE.scope, "notes": False})
+        assert request_view(deaf)["notes"] is False
+
     def test_a_decision_is_told_with_its_seconds(self) -> None:
         told = request_view(decided(DELETE, "done", "approve", note="once"))["decided"]
         assert (told["verdict"], told["reviewer"], told["via"]) == ("approve", "user-17", "card")

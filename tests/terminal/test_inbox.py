@@ -135,9 +135,9 @@ class TestAtATerminal:
         terminal.types("1")
         terminal.sees("It [h]appened  [r]un it again  [g]ive up")
         terminal.types("h")
-        terminal.sees("Its result, JSON or text:")
+        terminal.sees("Result, JSON or text:")
         terminal.types('{"deleted": "a"}')
-        assert "Settled: happened." in terminal.ends()
+        assert "Settled: it happened." in terminal.ends()
         (call,) = open_store(store).calls(request.run_id)
         assert call.result is not None
         assert call.result["value"] == {"deleted": "a"}

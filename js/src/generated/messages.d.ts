@@ -405,6 +405,8 @@ export interface RequestView {
   /** How far a standing grant could reach; empty: none can be given. */
   always: ("run" | "thread" | "until")[];
   reviewers: string[] | null;
+  /** Words for the model can go with an approval. */
+  notes: boolean;
   preview: PreviewDoc | null;
   reads: ReadDoc[];
   reads_changed: ReadChange[];
