@@ -6,7 +6,7 @@ process without one asks nobody: the declared headless behaviour applies (R5).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -66,11 +66,18 @@ class Surface(Protocol):
         ...
 
     def run_inside(
-        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+        self,
+        *,
+        run_id: str,
+        title: str,
+        store: Any,
+        cancel: Callable[[], None] | None,
+        elsewhere: Container[str],
     ) -> RunScreen | None:
         """A screen of the run for whoever shows it inside something of its own.
 
         It is found by `screen_of`. None: the run has an output already, or nothing is shown so.
+        `elsewhere` holds ids of requests whose cards stand beside it.
         """
         ...
 

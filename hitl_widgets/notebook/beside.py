@@ -2,16 +2,19 @@
 
 A page says hello when it can show cards. When none did for a while, or clicks cannot arrive while
 a cell runs, the question is put in the input box too. Both stay open; the first answer wins, and
-the other one says so.
+the other one says so. What stands between the cards and a page is then looked for and shown, once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+import functools
+from collections.abc import Callable, Container, Coroutine, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
+
+from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
 from ..desk import Desk, desk_of
 from ..events import Chunk
@@ -35,11 +38,29 @@ _way: ContextVar[Way | None] = ContextVar("hitl_way", default=None)
 
 
 class NotebookSurface:
-    """`surface.Surface` of a notebook."""
+    """`surface.Surface` of a notebook.
 
-    def __init__(self, cards: WidgetSurface, *, cell_runs: Callable[[], bool]) -> None:
+    Parameters
+    ----------
+    cards
+        What shows cards.
+    cell_runs
+        Whether a cell is running.
+    advise
+        Called with a store; returns what to display where a card reaches no page.
+    """
+
+    def __init__(
+        self,
+        cards: WidgetSurface,
+        *,
+        cell_runs: Callable[[], bool],
+        advise: Callable[[Any], object],
+    ) -> None:
         self._cards = cards
         self._cell_runs = cell_runs
+        self._advise = advise
+        self._advised = False
 
     def can_ask(self, *, background: bool = False) -> bool:
         """Whether a person can be reached here now; False means headless."""
@@ -93,16 +114,39 @@ class NotebookSurface:
     ) -> RunScreen:
         """Open the run's one output, or find the one it already has here."""
         screen = self._cards.run_started(run_id=run_id, title=title, store=store, cancel=cancel)
-        if not detect().allow_stdin:
-            return screen
         needed = _way.get() == "stdin"
-        return _Beside(screen, desk_of(store), lambda: needed and self._cell_runs())
+        return _Beside(
+            screen,
+            desk_of(store),
+            CellInput() if detect().allow_stdin else None,
+            cards_are_dead=lambda: needed and self._cell_runs(),
+            advise=functools.partial(self._advise_once, store, output_here()),
+        )
+
+    async def _advise_once(
+        self, store: Any, output: Callable[[], AbstractContextManager[Any]]
+    ) -> None:
+        """Display what stands between cards and a page, once in a process."""
+        if self._advised:
+            return
+        self._advised = True
+        advice = await asyncio.to_thread(self._advise, store)
+        with output():
+            display(advice)  # pyright: ignore[reportUnknownVariableType]
 
     def run_inside(
-        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+        self,
+        *,
+        run_id: str,
+        title: str,
+        store: Any,
+        cancel: Callable[[], None] | None,
+        elsewhere: Container[str],
     ) -> RunScreen | None:
         """A panel that is not displayed; None when the run's own is shown here."""
-        return self._cards.run_inside(run_id=run_id, title=title, store=store, cancel=cancel)
+        return self._cards.run_inside(
+            run_id=run_id, title=title, store=store, cancel=cancel, elsewhere=elsewhere
+        )
 
     def screen_of(self, run_id: str) -> RunScreen | None:
         """The run's output, if it has one here."""
@@ -114,13 +158,26 @@ class NotebookSurface:
 
 
 class _Beside:
-    """`surface.RunScreen`: a run's panel, and the input box beside it where it is needed."""
+    """`surface.RunScreen`: a run's panel, and what is done where it reaches nobody.
 
-    def __init__(self, panel: RunScreen, desk: Desk, cards_are_dead: Callable[[], bool]) -> None:
+    The question is put in the input box beside it, if there is one, and advice is given.
+    """
+
+    def __init__(
+        self,
+        panel: RunScreen,
+        desk: Desk,
+        box: CellInput | None,
+        *,
+        cards_are_dead: Callable[[], bool],
+        advise: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
         self._panel = panel
         self._desk = desk
+        self._box = box
         self._cards_are_dead = cards_are_dead
-        self._input = CellInput()
+        self._advise = advise
+        self._advice: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._asked: dict[str, asyncio.Task[None]] = {}
 
@@ -153,16 +210,25 @@ class _Beside:
 
     async def _offer(self, request: Request) -> None:
         if self._cards_are_dead():
-            self._input.say(say("box.dead", self._input.locale))
+            why = "box.dead"
         elif await _said_hello():
             return
         else:
-            self._input.say(say("box.unseen", self._input.locale))
-        await put(request, self._desk, self._input)
+            # Beside the box, not before it: looking around may take a while.
+            self._advice = self._loop.create_task(self._advise())
+            why = "box.unseen"
+        if self._box is not None:
+            self._box.say(say(why, self._box.locale))
+            await put(request, self._desk, self._box)
 
     def _close(self) -> None:
         for task in self._asked.values():
             task.cancel()
+
+
+def output_here() -> Callable[[], AbstractContextManager[Any]]:
+    """Remember the cell that runs now, for output that comes later."""
+    return functools.partial(kernel.output_to, kernel.current_parent())
 
 
 async def _said_hello() -> bool:

@@ -32,6 +32,9 @@ __all__ = ["Inbox"]
 REDRAW = 0.1
 """Seconds for which changes are gathered before the page hears of them."""
 
+AT_ONCE = 3
+"""So few requests are opened from the start: whoever has one to decide need not look for it."""
+
 SWEEP = 5.0
 """Seconds between looks for processes that died and requests whose time is over."""
 
@@ -63,11 +66,16 @@ class Inbox(HubWidget):
     def __init__(self, *, desk: Desk, shown: Surface | None = None, **kwargs: Any) -> None:
         self._desk = desk
         self._surface = shown
-        self._opened: dict[str, Request] = {}
+        self._opened = _first(desk)
         self._panels: dict[str, RunPanel] = {}
         self._version = 0
         self._refreshing = False
-        super().__init__(shows="inbox", view=self._view(*self._counted()), **kwargs)
+        super().__init__(
+            shows="inbox",
+            view=self._view(*self._counted()),
+            requests=self._opened_views(),
+            **kwargs,
+        )
         self._unsubscribe = _heed(desk, self)
         if self._loop is not None:
             _sweep_again(self._loop, weakref.ref(self))
@@ -117,14 +125,17 @@ class Inbox(HubWidget):
             # One whose run was taken over, and ended, by another process.
             if panel and state not in OPEN_STATES and panel.view["state"] in OPEN_STATES:
                 panel.ended(state, outcome or {})
-        self._opened |= {request.id: request for request in opened if request.id in self._opened}
+        self._opened.update({r.id: r for r in opened if r.id in self._opened})
         self._version += 1
         with self.hold_sync():
             self._draw_opened()
             self.view = self._view(waiting, unknown)
 
     def _draw_opened(self) -> None:
-        self.requests = [
+        self.requests = self._opened_views()
+
+    def _opened_views(self) -> list[dict[str, Any]]:
+        return [
             request_view(request, compare=comparable(request)) for request in self._opened.values()
         ]
 
@@ -268,6 +279,7 @@ class Inbox(HubWidget):
             title=expert.title,
             store=desk.store,
             cancel=lambda: expert.cancel(run_id),
+            elsewhere=self._opened,
         )
         if not isinstance(panel, RunPanel):
             return None
@@ -309,6 +321,12 @@ def _found(store: Store, request_id: str) -> Request | None:
         return store.request(request_id)
     except RequestNotFound:
         return None
+
+
+def _first(desk: Desk) -> dict[str, Request]:
+    """What is opened from the start: everything, where only a few things wait."""
+    found = desk.store.search(Search(WAITING), limit=AT_ONCE)
+    return {r.id: r for r in found.requests} if found.total <= AT_ONCE else {}
 
 
 def _heed(desk: Desk, inbox: Inbox) -> Callable[[], None]:

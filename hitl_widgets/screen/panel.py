@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -47,6 +47,8 @@ class RunPanel(HubWidget):
         Where decisions go.
     cancel
         Called when a person cancels the run; None: it cannot be cancelled here.
+    elsewhere
+        Ids of requests whose cards stand beside the panel: only their calls are shown in it.
 
     Attributes
     ----------
@@ -65,12 +67,14 @@ class RunPanel(HubWidget):
         title: str,
         desk: deskport.DeskPort,
         cancel: Callable[[], None] | None = None,
+        elsewhere: Container[str] = (),
         **kwargs: Any,
     ) -> None:
         self.run_id = run_id
         self.title = title
         self._desk = desk
         self._cancel = cancel
+        self._elsewhere = elsewhere
         self._timeline = Timeline()
         self._shown: dict[str, Request] = {}
         self._views: dict[str, dict[str, Any]] = {}
@@ -82,7 +86,7 @@ class RunPanel(HubWidget):
         self._focused = False
         self._flushing = False
         super().__init__(shows="panel", view=self._run_view(), **kwargs)
-        self._unsubscribe = subscribe(desk, self)
+        self._unsubscribe = subscribe(desk, self, run_id)
 
     # -- surface.RunScreen; callable on any thread ---------------------------------------------
 
@@ -131,6 +135,8 @@ class RunPanel(HubWidget):
             super().show_in(output)
 
     def _request(self, request: Request) -> None:
+        if self._shown.get(request.id) == 1:
+            return  # told by whoever asked, and by the desk
         first = not self._shown
         self._shown[request.id] = request
         self._timeline.request(request)
@@ -139,7 +145,8 @@ class RunPanel(HubWidget):
             self._state = "suspended" if waiting else "running"
         with self.hold_sync():
             # Only the one that changed: each look for what it can be compared with is a query.
-            self._views[request.id] = request_view(request, compare=comparable(request))
+            if request.id not in self._elsewhere:
+                self._views[request.id] = request_view(request, compare=comparable(request))
             self.requests = list(self._views.values())
             self._flush()
         if first and not self.title and not self.displayed:

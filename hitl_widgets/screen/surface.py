@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -106,14 +106,20 @@ class WidgetSurface:
         return panel
 
     def run_inside(
-        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+        self,
+        *,
+        run_id: str,
+        title: str,
+        store: Any,
+        cancel: Callable[[], None] | None,
+        elsewhere: Container[str],
     ) -> RunPanel | None:
         """A panel that is not displayed; None when the run's own is shown here."""
         shown = self._panels.get(run_id)
         if shown is not None and shown.comm is not None:
             return None
         desk = deskport.desk_of(store)
-        panel = RunPanel(run_id=run_id, title=title, desk=desk, cancel=cancel)
+        panel = RunPanel(run_id=run_id, title=title, desk=desk, cancel=cancel, elsewhere=elsewhere)
         self._quiet(panel)
         self._panels[run_id] = panel
         return panel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -66,10 +66,16 @@ class TerminalSurface:
         return TerminalScreen(device, desk_of(store))
 
     def run_inside(
-        self, *, run_id: str, title: str, store: Any, cancel: Callable[[], None] | None
+        self,
+        *,
+        run_id: str,
+        title: str,
+        store: Any,
+        cancel: Callable[[], None] | None,
+        elsewhere: Container[str],
     ) -> None:
         """A terminal shows nothing inside something else."""
-        del run_id, title, store, cancel
+        del run_id, title, store, cancel, elsewhere
 
     def screen_of(self, run_id: str) -> TerminalScreen | None:
         """A terminal keeps nothing that could be found again."""

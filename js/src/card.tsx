@@ -11,6 +11,7 @@ import { Gate } from "./gate";
 import type { RequestView } from "./generated/messages";
 import { Head } from "./head";
 import { parse } from "./json";
+import type { Life } from "./model";
 import { Preview } from "./preview";
 import { Settle } from "./settle";
 import { Silence } from "./silence";
@@ -38,7 +39,7 @@ interface CardProps {
 export function Card({ view, gate }: CardProps) {
   const { say } = useUi();
   const waiting = view.state === "pending";
-  const look = useLook(waiting);
+  const look = useLook(waiting || view.state === "outcome_unknown");
   const decider = useDecider(view, look.visibleSince);
   const over = !waiting || decider.decided !== null;
   useAttention(look.ref, view, !over);
@@ -55,13 +56,18 @@ export function Card({ view, gate }: CardProps) {
   const role = view.kind === "input" && !over ? "form" : "group";
   return (
     // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles can be named
-    <div ref={look.ref} class="card" role={role} aria-label={nameOf(view, over, say)}>
+    <div
+      ref={look.ref}
+      class={over ? "card over" : "card"}
+      role={role}
+      aria-label={nameOf(view, over, say)}
+    >
       {over ? (
-        <Over view={view} decider={decider} status={status} />
+        <Over view={view} decider={decider} status={status} life={look.life} />
       ) : view.kind === "input" ? (
         <>
           <Head view={view} live />
-          <Form view={view} decider={decider} armed={look.life === "alive"} />
+          <Form view={view} decider={decider} life={look.life} />
           <Silence decider={decider} life={look.life} />
         </>
       ) : (
@@ -82,9 +88,10 @@ interface OverProps {
   view: RequestView;
   decider: Decider;
   status: preact.RefObject<HTMLParagraphElement | null>;
+  life: Life;
 }
 
-function Over({ view, decider, status }: OverProps) {
+function Over({ view, decider, status, life }: OverProps) {
   const { say } = useUi();
   const [open, setOpen] = useState(false);
   return (
@@ -97,7 +104,7 @@ function Over({ view, decider, status }: OverProps) {
           {say(open ? "button.less" : "button.details")}
         </button>
       </div>
-      {view.state === "outcome_unknown" && <Settle view={view} />}
+      {view.state === "outcome_unknown" && <Settle view={view} life={life} />}
       {open && <Details view={view} />}
     </>
   );

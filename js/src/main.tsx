@@ -1,10 +1,11 @@
 // The bundle's two doors: `initialize` for the hub, whose exports draw every card's view.
 import { render } from "preact";
 import { Card } from "./card";
+import { handOn, watchFocus, watchKeys } from "./focus";
 import type { InboxView, RequestView, RunView } from "./generated/messages";
 import { Inbox } from "./inbox/index";
 import { freshId, type Model, Port, pageId } from "./model";
-import { Panel } from "./panel";
+import { isOver, Panel } from "./panel";
 import { adoptStyles } from "./styles";
 import { UiContext } from "./ui";
 import { language } from "./words";
@@ -31,11 +32,13 @@ export function mount({ model, el, host }: MountProps, hub: Pick<Model, "get">):
   root.className = "hitl-root";
   el.replaceChildren(root);
   adoptStyles(root);
-  const lookAtFocus = model.get("shows") === "panel" ? watchFocus(root, port) : () => {};
+  const panel = model.get("shows") === "panel";
+  const lookAtFocus = panel ? watchFocus(root, port) : () => {};
   const draw = () => {
     const ui = { ...language(hub.get("locale")), port, embed };
     root.lang = ui.locale;
     render(<UiContext.Provider value={ui}>{content(model)}</UiContext.Provider>, root);
+    if (panel && isOver(model.get("view") as RunView)) handOn(root);
     lookAtFocus();
   };
   const events = ["change:view", "change:requests"];
@@ -84,26 +87,10 @@ function content(model: Model) {
 /** Keys stay in the card: Shift+Enter must not run the cell, `dd` must not delete it. */
 function guardKeys(root: HTMLElement): void {
   root.dataset.lmSuppressShortcuts = "true";
+  watchKeys(root);
   root.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") event.stopPropagation();
   });
-}
-
-/** Tell the kernel when a person is at work in a panel: it is not swapped for its record then. */
-function watchFocus(root: HTMLElement, port: Port): () => void {
-  let inside = false;
-  const look = () => {
-    const active = (root.getRootNode() as Document | ShadowRoot).activeElement ?? null;
-    const now = root.contains(active);
-    if (now === inside) return;
-    inside = now;
-    port.ask({ type: "focus", inside }, () => {});
-  };
-  // A moment later: the focus may only be on its way from one control to the next.
-  const soon = () => setTimeout(look, 0);
-  root.addEventListener("focusin", soon);
-  root.addEventListener("focusout", soon);
-  return soon;
 }
 
 export default { initialize };

@@ -9,6 +9,8 @@ import { number, sayIfKnown } from "./words";
 
 const OPEN = new Set(["running", "suspended", "budget-paused"]);
 
+export const isOver = (run: RunView): boolean => !OPEN.has(run.state);
+
 export function Panel({ run, requests }: { run: RunView; requests: RequestView[] }) {
   const { say } = useUi();
   if (run.title === "") {
@@ -38,7 +40,7 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
 function PanelHead({ run }: { run: RunView }) {
   const { say, locale, port } = useUi();
   const [sent, setSent] = useState(false);
-  const over = !OPEN.has(run.state);
+  const over = isOver(run);
   return (
     <div class="head">
       <b>

@@ -3,17 +3,20 @@ import { useRef, useState } from "preact/hooks";
 import { Consent } from "./consent";
 import type { Settle as Message, RequestView } from "./generated/messages";
 import { Dialog, Understood } from "./menu";
+import type { Life } from "./model";
 import type { Verdict } from "./press";
 import { useUi } from "./ui";
 import type { Key } from "./words";
 
-export function Settle({ view }: { view: RequestView }) {
+export function Settle({ view, life }: { view: RequestView; life: Life }) {
   const { say, port } = useUi();
   const [asked, setAsked] = useState(false);
   const [sent, setSent] = useState(false);
   const [said, setSaid] = useState<string | null>(null);
   const draft = useRef({ text: "" });
+  const shut = sent || life === "silent";
   const send = (how: Message["how"], text: string | null = null) => {
+    if (shut) return;
     setSent(true);
     setSaid(say("kernel.sending"));
     port
@@ -27,7 +30,7 @@ export function Settle({ view }: { view: RequestView }) {
     verdict === "counts" ? send("run_again") : setSaid(say(`press.${verdict}` as Key));
   const status = (
     <p class="said" role="status">
-      {said}
+      {said ?? (life === "silent" && say("kernel.silent"))}
     </p>
   );
   if (asked) {
@@ -44,7 +47,7 @@ export function Settle({ view }: { view: RequestView }) {
           <button
             type="button"
             class="button strong"
-            disabled={sent}
+            aria-disabled={shut}
             onClick={() => send("happened", text.trim() === "" ? null : text)}
           >
             {say("settle.happened")}
@@ -55,11 +58,11 @@ export function Settle({ view }: { view: RequestView }) {
   }
   return (
     <div class="foot">
-      <button type="button" class="button" disabled={sent} onClick={() => setAsked(true)}>
+      <button type="button" class="button" aria-disabled={shut} onClick={() => setAsked(!shut)}>
         {say("settle.happened")}
       </button>
-      <Consent label={say("settle.again")} enabled={!sent} press={again} />
-      <button type="button" class="button" disabled={sent} onClick={() => send("give_up")}>
+      <Consent label={say("settle.again")} enabled={life === "alive"} busy={sent} press={again} />
+      <button type="button" class="button" aria-disabled={shut} onClick={() => send("give_up")}>
         {say("settle.give_up")}
       </button>
       {status}

@@ -94,7 +94,7 @@ function Together({ views, gateOf }: TogetherProps) {
         <button
           type="button"
           class="button"
-          disabled={sent}
+          disabled={sent || look.life === "silent"}
           onClick={() => send({ verdict: "decline" })}
         >
           {say("button.decline.all", { n: views.length })}

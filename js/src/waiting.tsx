@@ -54,10 +54,12 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   const busy = decider.sending !== "idle";
   const voted = decider.voted;
   const armed = life === "alive" && gate.open && voted === null;
+  // A kernel that does not answer may be gone: nothing here decides then, a no neither (R12).
+  const shut = busy || life === "silent";
   const confirm = view.message !== null;
-  // Not `disabled` while busy: a disabled control loses the keyboard's focus.
+  // Not `disabled` while shut: a disabled control loses the keyboard's focus.
   const send = (decision: DecisionDoc, edited: string | null = null) => {
-    if (busy) return;
+    if (shut) return;
     setSaid(null);
     decider.send(decision, edited);
   };
@@ -142,7 +144,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button strong"
-              aria-disabled={busy}
+              aria-disabled={shut}
               onClick={() => send({ verdict: "decline", reason: text.trim() || null })}
             >
               {say("button.decline")}
@@ -183,7 +185,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button strong"
-              aria-disabled={busy}
+              aria-disabled={shut}
               disabled={text.trim() === ""}
               onClick={() => send({ verdict: "respond", text })}
             >
@@ -206,14 +208,14 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
             <button
               type="button"
               class="button"
-              aria-disabled={busy}
+              aria-disabled={shut}
               onClick={() => send({ verdict: "decline" })}
             >
               {say(confirm ? "button.no" : "button.decline")}
             </button>
           )}
           {status}
-          <Menu name={say("button.more")} items={items} disabled={busy} />
+          <Menu name={say("button.more")} items={items} disabled={shut} />
         </div>
       )}
     </>

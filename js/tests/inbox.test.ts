@@ -263,9 +263,9 @@ describe("deciding together", () => {
     kernel.looked = [looked(0), looked(1), looked(2, { tool: "send_mail" }, "b")];
     show();
     await chooseAll();
-    const deletes = group("Together: 2 × delete_record");
+    const deletes = group("Together: delete_record (2)");
     await expect.element(deletes).toBeVisible();
-    await expect.element(group("Together: 1 × send_mail")).toBeVisible();
+    await expect.element(group("Together: send_mail (1)")).toBeVisible();
     const cells = deletes
       .getByRole("row")
       .elements()
@@ -330,7 +330,7 @@ describe("deciding together", () => {
     await page.getByRole("button", { name: "show all" }).click();
     const block = page.getByRole("region", { name: "note" }).element();
     block.scrollTop = block.scrollHeight;
-    const calls = page.getByRole("region", { name: "calls of delete_record" }).element();
+    const calls = page.getByRole("region", { name: "table 1: calls of delete_record" }).element();
     calls.scrollTop = calls.scrollHeight;
     calls.scrollLeft = calls.scrollWidth;
     await expect.element(button("Approve 2")).toBeEnabled();
@@ -364,10 +364,10 @@ describe("deciding together", () => {
     kernel.looked = [looked(0), looked(1)];
     const { model } = show();
     await chooseAll();
-    await expect.element(group("Together: 2 × delete_record")).toBeVisible();
+    await expect.element(group("Together: delete_record (2)")).toBeVisible();
     kernel.looked = [looked(0), looked(1, { state: "declined" })];
     model.set("view", inbox({ version: 2 }));
-    await expect.element(group("Together: 1 × delete_record")).toBeVisible();
+    await expect.element(group("Together: delete_record (1)")).toBeVisible();
   });
 
   test("no secret is shown, and two that differ stand apart", async () => {
@@ -378,7 +378,7 @@ describe("deciding together", () => {
     ];
     show();
     await chooseAll();
-    const columns = group("Together: 2 × delete_record").getByRole("columnheader").elements();
+    const columns = group("Together: delete_record (2)").getByRole("columnheader").elements();
     expect(columns.map((c) => c.textContent)).toEqual(["Call", "token"]);
   });
 });
@@ -442,7 +442,9 @@ describe("access", () => {
       const { el } = show({}, [view(1)]);
       await button("choose all 3").click();
       await button("Decide together").click();
-      await expect.element(page.getByRole("group", { name: /Together: 2/ })).toBeVisible();
+      await expect
+        .element(page.getByRole("group", { name: /Together: delete_record/ }))
+        .toBeVisible();
       const { violations } = await axe.run(el);
       document.documentElement.style.colorScheme = "";
       expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);

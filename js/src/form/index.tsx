@@ -4,6 +4,7 @@ import { Consent, PRESSES } from "../card";
 import type { Decider } from "../decide";
 import type { RequestView, UnshownDoc } from "../generated/messages";
 import { Dialog, Menu } from "../menu";
+import type { Life } from "../model";
 import type { Verdict } from "../press";
 import { Revealed } from "../text";
 import { useUi } from "../ui";
@@ -20,24 +21,28 @@ export const forgetDraft = (view: RequestView): void => dropDraft(draftOf(view))
 export interface FormProps {
   view: RequestView;
   decider: Decider;
-  /** Whether the kernel is known to listen. */
-  armed: boolean;
+  life: Life;
 }
 
-export function Form({ view, decider, armed }: FormProps) {
+export function Form({ view, decider, life }: FormProps) {
   const { say } = useUi();
   const sheet = useRef<Sheet>(null);
   const [said, setSaid] = useState<Key | null>(null);
   const [reasoning, setReasoning] = useState(false);
   const reason = useRef({ text: "" });
   const busy = decider.sending !== "idle";
+  // As in any card: a yes needs a kernel that is known to listen, a no one that may (R12). Not
+  // `disabled` meanwhile: a disabled control loses the keyboard's focus.
+  const armed = life === "alive";
+  const shut = busy || life === "silent";
   const errors = decider.failure?.errors ?? NONE;
   const draft = draftOf(view);
   const form = view.form;
   if (form === null) return null;
 
-  const decline = (more: { reason?: string | null; stop?: boolean } = {}) =>
-    decider.send({ verdict: "decline", ...more });
+  const decline = (more: { reason?: string | null; stop?: boolean } = {}) => {
+    if (!shut) decider.send({ verdict: "decline", ...more });
+  };
   const submit = async () => {
     if (!armed || busy) return;
     setSaid(null);
@@ -80,7 +85,7 @@ export function Form({ view, decider, armed }: FormProps) {
             <button
               type="button"
               class="button strong"
-              disabled={busy}
+              aria-disabled={shut}
               onClick={() => decline({ reason: text.trim() || null })}
             >
               {say("button.decline")}
@@ -90,19 +95,25 @@ export function Form({ view, decider, armed }: FormProps) {
       ) : (
         <div class="foot">
           {form.consent ? (
-            <Consent label={say("button.submit")} enabled={armed && !busy} press={press} />
+            <Consent label={say("button.submit")} enabled={armed} busy={busy} press={press} />
           ) : (
-            <button type="button" class="button go" disabled={!armed || busy} onClick={submit}>
+            <button
+              type="button"
+              class="button go"
+              disabled={!armed}
+              aria-disabled={busy}
+              onClick={submit}
+            >
               {say("button.submit")}
             </button>
           )}
           {canDecline && (
-            <button type="button" class="button" disabled={busy} onClick={() => decline()}>
+            <button type="button" class="button" aria-disabled={shut} onClick={() => decline()}>
               {say("button.decline")}
             </button>
           )}
           {status}
-          <Menu name={say("button.more")} items={items} disabled={busy} />
+          <Menu name={say("button.more")} items={items} disabled={shut} />
         </div>
       )}
     </>

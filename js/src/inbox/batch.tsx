@@ -73,8 +73,8 @@ export function Batch({ ids, version, close }: BatchProps) {
         </p>
       )}
       <Report outcomes={outcomes} />
-      {groups.map((group) => (
-        <Group key={group[0]?.alike} group={group} told={told} />
+      {groups.map((group, i) => (
+        <Group key={group[0]?.alike} group={group} place={i + 1} told={told} />
       ))}
     </section>
   );
@@ -96,10 +96,12 @@ function alike(looked: Looked[]): Looked[][] {
 
 interface GroupProps {
   group: Looked[];
+  /** The first, second… of the groups. */
+  place: number;
   told: (outcomes: OutcomeDoc[]) => void;
 }
 
-function Group({ group, told }: GroupProps) {
+function Group({ group, place, told }: GroupProps) {
   const { say, port } = useUi();
   const look = useLook(true);
   const gates = useGates(group);
@@ -146,7 +148,7 @@ function Group({ group, told }: GroupProps) {
       ref={look.ref}
     >
       <Head view={{ ...first, message: null, declined_before: 0 }} live={false} />
-      <Calls views={views} gateOf={gates.of} />
+      <Calls views={views} place={place} gateOf={gates.of} />
       {together ? (
         <Blocked gate={gates.all} />
       ) : (
@@ -225,6 +227,7 @@ function useGates(group: Looked[]) {
 
 interface CallsProps {
   views: RequestView[];
+  place: number;
   gateOf: (id: string) => Gate;
 }
 
@@ -235,7 +238,7 @@ interface Column {
 }
 
 /** What is the same in all calls, once; what differs, a row for each, whole. */
-function Calls({ views, gateOf }: CallsProps) {
+function Calls({ views, place, gateOf }: CallsProps) {
   const { say } = useUi();
   const key = views.map((view) => view.id).join(" ");
   const { same, differing } = useMemo(() => columns(views), [key]);
@@ -261,7 +264,7 @@ function Calls({ views, gateOf }: CallsProps) {
       )}
       <div class="calls">
         <Within gate={gateOf("")}>
-          <ScrollBlock id="#calls" label={say("batch.calls", { tool: first.tool })} on>
+          <ScrollBlock id="#calls" label={say("batch.calls", { tool: first.tool, n: place })} on>
             <table>
               <thead>
                 <tr>
