@@ -403,12 +403,17 @@ class Desk:
     # -- watching ----------------------------------------------------------------------------
     # All of these are called on any thread, and call on any thread.
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, run_id: str | None = None) -> Callable[[], None]:
         """Have `listener` called with every request that changes, whoever changed it.
+
+        Parameters
+        ----------
+        run_id
+            Only with this run's: what many runs at once do is not told to each of them.
 
         Returns the function that ends it.
         """
-        return self._watch.add(_REQUESTS, listener)
+        return self._watch.add((_REQUESTS, run_id), listener)
 
     def heed(self, heeder: Callable[[], None]) -> Callable[[], None]:
         """Have `heeder` called after anything changed in the store, whoever changed it.
@@ -455,10 +460,12 @@ class Desk:
                 wake()
 
     def _tell_listeners(self, events: Sequence[Event]) -> None:
-        listeners = self._watch.of(_REQUESTS)
-        if not listeners:
-            return
-        for request_id in dict.fromkeys(e.request_id for e in events if e.request_id):
+        to_all = self._watch.of((_REQUESTS, None))
+        changed = dict.fromkeys((e.request_id, e.run_id) for e in events if e.request_id)
+        for request_id, run_id in changed:
+            listeners = [*to_all, *self._watch.of((_REQUESTS, run_id))] if run_id else to_all
+            if not listeners:
+                continue
             try:
                 request = self.store.request(request_id)
             except RequestNotFound:  # pruned meanwhile

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import json
 import os
@@ -319,8 +320,7 @@ def administrator() -> Administrator:
         The file is there and cannot be read or understood: nothing runs then (R5).
     """
     global _read  # noqa: PLW0603  # one file per process, read again when it changes
-    named = os.environ.get("HITL_POLICY")
-    path = Path(named) if named else _system_path()
+    named, path = os.environ.get("HITL_POLICY"), policy_file()
     try:
         about = path.stat()
         key = (str(path), about.st_mtime_ns, about.st_size)
@@ -336,6 +336,13 @@ def administrator() -> Administrator:
     return _read[1]
 
 
+def policy_file() -> Path:
+    """Where the administrator's file is, or would be."""
+    named = os.environ.get("HITL_POLICY")
+    return Path(named) if named else _system_path()
+
+
+@functools.cache
 def _system_path() -> Path:
     import platformdirs  # noqa: PLC0415  # importing stays light
 

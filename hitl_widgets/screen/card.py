@@ -56,7 +56,7 @@ class ApprovalCard(HubWidget):
         self._desk = desk if desk is not None else deskport.desk_of(request.store)
         self._on_decide = on_decide
         super().__init__(shows="card", view=_view(request), state=request.state, **kwargs)
-        self._unsubscribe = subscribe(self._desk, self)
+        self._unsubscribe = subscribe(self._desk, self, request.run_id)
 
     def show(self, request: Request) -> None:
         """Redraw after a change; safe on any thread."""
@@ -88,8 +88,8 @@ def _view(request: Request) -> dict[str, Any]:
     return request_view(request, compare=comparable(request))
 
 
-def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:
-    """Let `shower.show` hear of changes for as long as it lives, without keeping it alive."""
+def subscribe(desk: deskport.DeskPort, shower: Any, run_id: str) -> Callable[[], None]:
+    """Let `shower.show` hear of a run's requests while it lives, without keeping it alive."""
     ref = weakref.WeakMethod(shower.show)
 
     def heard(request: Request) -> None:
@@ -99,5 +99,5 @@ def subscribe(desk: deskport.DeskPort, shower: Any) -> Callable[[], None]:
         else:
             show(request)
 
-    stop = desk.subscribe(heard)
+    stop = desk.subscribe(heard, run_id)
     return stop

@@ -76,8 +76,10 @@ class DeskPort(Protocol):
         """Record how an ``outcome_unknown`` call ended."""
         ...
 
-    def subscribe(self, callback: Callable[[Request], None], /) -> Callable[[], None]:
-        """Call back, on any thread, with each request that changed."""
+    def subscribe(
+        self, callback: Callable[[Request], None], run_id: str | None = None, /
+    ) -> Callable[[], None]:
+        """Call back, on any thread, with each request (of a run) that changed."""
         ...
 
 

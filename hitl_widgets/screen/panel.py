@@ -135,7 +135,7 @@ class RunPanel(HubWidget):
             super().show_in(output)
 
     def _request(self, request: Request) -> None:
-        if self._shown.get(request.id) == 1:
+        if self._shown.get(request.id) == request:
             return  # told by whoever asked, and by the desk
         first = not self._shown
         self._shown[request.id] = request

@@ -65,9 +65,15 @@ class FakeDesk:
         self.loops: list[asyncio.AbstractEventLoop] = []
         self.fault: Exception | None = None
 
-    def subscribe(self, callback: Callable[[Request], None], /) -> Callable[[], None]:
-        self.listeners.append(callback)
-        return lambda: self.listeners.remove(callback) if callback in self.listeners else None
+    def subscribe(
+        self, callback: Callable[[Request], None], run_id: str | None = None, /
+    ) -> Callable[[], None]:
+        def heard(request: Request) -> None:
+            if run_id in (None, request.run_id):
+                callback(request)
+
+        self.listeners.append(heard)
+        return lambda: self.listeners.remove(heard) if heard in self.listeners else None
 
     def change(self, request: Request) -> None:
         self.rows[request.id] = request
