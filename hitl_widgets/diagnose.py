@@ -6,12 +6,13 @@ import html
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from . import deciders, notifying
+from . import deciders, notifying, policy
 from .errors import HitlError
+from .notebook import served, subshell
 from .notebook.frontend import Frontend, detect
 from .store import Store, open_store
 
@@ -74,7 +75,17 @@ def doctor(store: Any = None) -> Report:
         The store to look at; None is the configured default.
     """
     here = detect()
-    return Report((_python(), *_kernel(here), *_packages(), *_page(), *_store(store), *_notify()))
+    return Report(
+        (
+            _python(),
+            *_kernel(here),
+            *_packages(),
+            *_page(here),
+            *_store(store),
+            _policy(),
+            *_notify(),
+        )
+    )
 
 
 def _python() -> Finding:
@@ -82,29 +93,57 @@ def _python() -> Finding:
 
 
 def _kernel(here: Frontend) -> list[Finding]:
-    found = [Finding("ok", "Where", _where(here))]
+    """Where we are, and which ways of asking work there."""
+    where = Finding("ok", "Where", _where(here))
+    if here.can_show_cards:
+        return [where, _await(here), *_other_ways(here)]
+    if here.allow_stdin:
+        return [where, Finding("ok", "prompt", "requests are put at this terminal")]
+    return [
+        where,
+        Finding(
+            "note",
+            "cards",
+            "nobody can click a card here",
+            "runs raise RunSuspended and wait; decide with `hitl-widgets inbox`, in a "
+            "notebook with hitl.inbox(), or give a reviewer (hitl.reviewer, HITL_REVIEWER)",
+        ),
+    ]
+
+
+def _await(here: Frontend) -> Finding:
     if here.can_await_cards:
-        found.append(Finding("ok", "await in a cell", "cards can be clicked while a cell waits"))
-    elif here.can_show_cards:
-        found.append(
-            Finding(
-                "problem",
-                "await in a cell",
-                "this kernel takes no clicks while a cell waits",
-                "use handle = agent.start(...), and await handle in a later cell after deciding",
-            )
-        )
-    else:
-        found.append(
-            Finding(
-                "note",
-                "cards",
-                "nobody can click a card here",
-                "runs raise RunSuspended and wait; decide with `hitl-widgets inbox`, in a "
-                "notebook with hitl.inbox(), or give a reviewer (hitl.reviewer, HITL_REVIEWER)",
-            )
-        )
-    return found
+        return Finding("ok", "await in a cell", "cards can be clicked while a cell waits")
+    box = "; the question is put in the input box beside the card" if here.allow_stdin else ""
+    return Finding(
+        "problem",
+        "await in a cell",
+        f"no click arrives here while a cell waits{box}",
+        "use handle = agent.start(...), and await handle in a later cell after deciding"
+        + ('; or pip install "ipykernel>=7.4,<7.5"' if here.ipykernel else ""),
+    )
+
+
+def _other_ways(here: Frontend) -> list[Finding]:
+    box, blocking = here.allow_stdin, subshell.can_unblock()
+    return [
+        Finding("ok", "background", "agent.start(...): the cell ends, the card stays"),
+        Finding(
+            "ok" if blocking else "note",
+            "blocking",
+            "ask_sync, confirm_sync, run_sync: cards can be clicked"
+            if blocking
+            else f"synchronous code {'asks in the input box' if box else 'cannot ask'}",
+            "" if blocking or box else "use the forms that are awaited, or agent.start(...)",
+        ),
+        Finding(
+            "ok" if box else "note",
+            "input box",
+            "input() reaches a person: asked when no card does"
+            if box
+            else "none: cards are the only way",
+        ),
+    ]
 
 
 def _where(here: Frontend) -> str:
@@ -133,13 +172,58 @@ def _packages() -> list[Finding]:
     return found
 
 
-def _page() -> list[Finding]:
-    """What the page said of itself, once a widget has said hello."""
+def _page(here: Frontend) -> list[Finding]:
+    """What the page said of itself once it had a widget; before that, what it will be given."""
     hub = sys.modules.get("hitl_widgets.screen.hub")
     said: list[Any] = hub.pages() if hub is not None else []
-    if not said:
-        return [Finding("note", "page", "no card was shown yet, so the page said nothing")]
-    return [Finding("ok", "page", f"{len(said)} page(s) said hello: cards can be seen")]
+    if said:
+        return [Finding("ok", "page", f"{len(said)} page(s) said hello: cards can be seen")]
+    if not here.can_show_cards:
+        return []
+    if hub is None or not hub.in_use():
+        return [
+            Finding("note", "page", "no card was shown yet, so it said nothing"),
+            *_served(here),
+        ]
+    silent = Finding(
+        "problem",
+        "page",
+        "a card was sent, and no page said hello: nobody sees it",
+        "is the notebook open in a browser? reload it and run the cell again; if that does not "
+        "help, see the widgets that the page is given, below",
+    )
+    return [silent, *_served(here)]
+
+
+def _served(here: Frontend) -> list[Finding]:
+    """Whether the page gets the widgets' code: kernel and page are often two environments."""
+    what = "anywidget there"
+    if here.kind == "vscode":
+        if served.from_here():
+            return [Finding("ok", what, "VS Code takes it from this environment")]
+        todo = f"{sys.executable} -m pip install --force-reinstall {_PAGE_NEEDS}"
+        return [Finding("problem", what, f"not in {sys.prefix}, where VS Code looks", todo)]
+    server = served.from_the_server() if here.kind == "jupyter" else None
+    if server is None:
+        found = "cannot be told from here: the page's server needs it in the kernel's minor version"
+        return [Finding("note", what, found, f"where JupyterLab runs: pip install {_PAGE_NEEDS}")]
+    todo = f"{server.python} -m pip install {_PAGE_NEEDS}, and start JupyterLab again"
+    missing = [name for name in served.NEEDED if name not in server.versions]
+    if missing:
+        found = f"{' and '.join(missing)} not in {server.prefix}, where JupyterLab runs"
+        return [Finding("problem", what, found, todo)]
+    mine, theirs = version("anywidget"), server.versions["anywidget"]
+    found = f"{theirs} in {server.prefix}, where JupyterLab runs"
+    if _minor(mine) != _minor(theirs):
+        return [Finding("problem", what, f"{found}; {mine} here, which it cannot draw", todo)]
+    return [Finding("ok", what, found)]
+
+
+_PAGE_NEEDS = '"anywidget>=0.11,<0.12" "ipywidgets>=8.1"'
+
+
+def _minor(number: str) -> list[str]:
+    return number.split(".")[:2]
 
 
 def _store(given: Any) -> list[Finding]:
@@ -159,6 +243,19 @@ def _store(given: Any) -> list[Finding]:
     if os.environ.get("HITL_STORE"):
         found.append(Finding("ok", "HITL_STORE", os.environ["HITL_STORE"]))
     return found
+
+
+def _policy() -> Finding:
+    """The administrator's file, if there is one."""
+    path = policy.policy_file()
+    try:
+        laid_down = policy.administrator()
+    except HitlError as e:
+        return Finding("problem", "policy file", str(e), "nothing runs until it can be read")
+    if not path.exists():
+        return Finding("ok", "policy file", f"none (it would be {path})")
+    given = [f.name for f in fields(laid_down) if getattr(laid_down, f.name) != f.default]
+    return Finding("ok", "policy file", f"{path}: {', '.join(given) or 'nothing'} tightened")
 
 
 def _notify() -> list[Finding]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 from .. import deciders
@@ -14,25 +12,31 @@ from . import kernel, subshell
 from .frontend import detect
 
 
-def make_surface() -> Surface | None:
-    """The surface of this process; None where nothing can ever be shown."""
+def make_surface(*, advise: Callable[[Any], object]) -> Surface | None:
+    """The surface of this process; None where nothing can ever be shown.
+
+    Parameters
+    ----------
+    advise
+        Called with a store; returns what to display where a card reaches no page.
+    """
     kind = detect().kind
     if kind in ("script", "ipython"):
         return _terminal(interactive=kind == "ipython")
-    return _marimo() if kind == "marimo" else _widgets()
+    return _marimo() if kind == "marimo" else _widgets(advise)
 
 
-def _widgets() -> Surface:
+def _widgets(advise: Callable[[Any], object]) -> Surface:
     from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
-    from .beside import NotebookSurface  # noqa: PLC0415
+    from .beside import NotebookSurface, output_here  # noqa: PLC0415
 
     cards = WidgetSurface(
         can_ask=lambda _background: True,
         origin=lambda: detect().origin(),
-        output_to=_output_here,
+        output_to=output_here,
         quiet=_quiet,
     )
-    return NotebookSurface(cards, cell_runs=_cell_watch())
+    return NotebookSurface(cards, cell_runs=_cell_watch(), advise=advise)
 
 
 def _marimo() -> Surface:
@@ -89,8 +93,3 @@ def _terminal(*, interactive: bool) -> Surface | None:
 
 def _prompts_anyway() -> bool:
     return deciders.settings().headless == "prompt"
-
-
-def _output_here() -> Callable[[], AbstractContextManager[Any]]:
-    """Remember the cell that runs now, for output that comes later."""
-    return functools.partial(kernel.output_to, kernel.current_parent())

@@ -30,7 +30,7 @@ from ..words import short
 from .messages import Ack, Failure, FieldError, Hello, page_message
 from .nulls import from_page, to_page
 
-__all__ = ["HubWidget", "hub", "locale", "on_hello", "pages"]
+__all__ = ["HubWidget", "hub", "in_use", "locale", "on_hello", "pages"]
 
 BUNDLE = Path(__file__).parent / "static" / "hub.js"
 
@@ -211,6 +211,11 @@ def locale() -> str:
 def pages() -> list[Hello]:
     """Every page that has said hello to this kernel: a proof that cards can be seen."""
     return list(_pages.values())
+
+
+def in_use() -> bool:
+    """Whether a widget was made, so that a page should have said hello."""
+    return _hub is not None and _hub.comm is not None
 
 
 def on_hello(callback: Callable[[Hello], None]) -> Callable[[], None]:
