@@ -175,7 +175,13 @@ def _make_surface() -> Any:
     """The real surface, in its slot: the one place that joins the rooms."""
     from .notebook.provide import make_surface  # noqa: PLC0415
 
-    return make_surface()
+    return make_surface(advise=_advise)
+
+
+def _advise(store: Any) -> Any:
+    from .diagnose import doctor  # noqa: PLC0415  # needed by few
+
+    return doctor(store)
 
 
 _surface.provide(_make_surface)
