@@ -78,4 +78,14 @@ def _open(folder: Path) -> int:
     command = [sys.executable, "-m", "jupyterlab", str(folder / FIRST)]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    return subprocess.call(command)  # noqa: S603  # our own interpreter
+    return _until_it_ends(command)
+
+
+def _until_it_ends(command: list[str]) -> int:
+    """Run JupyterLab. Ctrl-C reaches it too: it asks, and shuts its kernels down before it ends."""
+    with subprocess.Popen(command) as lab:  # noqa: S603  # our own interpreter
+        while True:
+            try:
+                return lab.wait()
+            except KeyboardInterrupt:
+                continue
