@@ -14,7 +14,7 @@ import type pageMessages from "./fixtures/page-messages.json";
 import stale from "./fixtures/stale.json";
 import unknown from "./fixtures/unknown.json";
 import withdrawn from "./fixtures/withdrawn.json";
-import { ack, show as showIn, yes } from "./kernel";
+import { ack, off, show as showIn, yes } from "./kernel";
 
 const view = (fixture: unknown, more: Partial<RequestView> = {}): RequestView => ({
   ...(fixture as RequestView),
@@ -246,6 +246,39 @@ describe("the kernel", () => {
     expect(page.getByRole("alert").elements()).toHaveLength(0);
   });
 
+  test("while it is silent no control decides, a no neither, and the focus stays (R12)", async () => {
+    const { model } = show(view(approval), { answer: () => null });
+    await expect.element(page.getByRole("alert"), { timeout: 3000 }).toBeVisible();
+    const decline = button("Decline").element() as HTMLButtonElement;
+    decline.focus();
+    await userEvent.keyboard("{Enter}");
+    (button("More actions").element() as HTMLButtonElement).click();
+    for (const name of ["Approve", "Decline", "More actions"])
+      expect(off(button(name).element())).toBe(true);
+    expect(page.getByRole("menu").elements()).toHaveLength(0);
+    expect(model.of("decide")).toHaveLength(0);
+    expect(document.activeElement).not.toBe(document.body);
+    model.answer = yes;
+    await vi.waitUntil(() => !off(decline), { timeout: 5000 });
+    decline.click();
+    await vi.waitFor(() => expect(model.of("decide")).toHaveLength(1));
+  });
+
+  test("a reason that is being typed when it falls silent stays, and is not sent (R12)", async () => {
+    const { model } = show(view(approval));
+    await expect.element(button("Approve")).toBeEnabled();
+    await button("More actions").click();
+    await page.getByRole("menuitem", { name: "Decline with a reason…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Decline with a reason" });
+    await dialog.getByRole("textbox").fill("not this one");
+    model.answer = () => null;
+    const decline = dialog.getByRole("button", { name: "Decline" }).element() as HTMLButtonElement;
+    await vi.waitUntil(() => off(decline), { timeout: 9000 });
+    decline.click();
+    expect(model.of("decide")).toHaveLength(0);
+    await expect.element(dialog.getByRole("textbox")).toHaveValue("not this one");
+  }, 15_000);
+
   test("a decision without an answer claims nothing", async () => {
     const { model } = show(view(approval));
     await expect.element(button("Approve")).toBeEnabled();
@@ -397,6 +430,19 @@ describe("an outcome that nobody knows is settled by a person (R13)", () => {
     expect(model.of("settle")).toMatchObject([
       { request_id: unknown.id, how: "happened", text: '{"deleted": 1}' },
     ]);
+  });
+
+  test("not while the kernel is silent (R12)", async () => {
+    const { model } = show(view(unknown), { answer: () => null });
+    await expect
+      .element(page.getByText(/^The kernel does not answer/), { timeout: 3000 })
+      .toBeVisible();
+    for (const name of ["It happened", "Run again", "Give up"]) {
+      expect(off(button(name).element())).toBe(true);
+      (button(name).element() as HTMLButtonElement).click();
+    }
+    expect(model.of("settle")).toHaveLength(0);
+    expect(page.getByRole("dialog").elements()).toHaveLength(0);
   });
 
   test("run again is a yes like any other, give up is not", async () => {

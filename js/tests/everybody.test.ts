@@ -8,6 +8,7 @@ import compare from "./fixtures/compare.json";
 import described from "./fixtures/described.json";
 import edited from "./fixtures/edited.json";
 import hostile from "./fixtures/hostile.json";
+import input from "./fixtures/input.json";
 import kernelMessages from "./fixtures/kernel-messages.json";
 import unknown from "./fixtures/unknown.json";
 import voted from "./fixtures/voted.json";
@@ -131,18 +132,47 @@ describe("by keyboard alone", () => {
   });
 });
 
-const views = { approval, compare, described, edited, hostile, unknown, voted };
+const views = { approval, compare, described, edited, hostile, input, unknown, voted };
 
 describe.each(Object.entries(views))("%s", (_name, view) => {
-  test("at twice its size loses nothing and scrolls in one direction only", async () => {
+  // 680 and 320 pixels of the screen: as wide as a card is at most, and a narrow window.
+  test.each([340, 160])(
+    "at twice its size loses nothing and scrolls in one direction only in %d px",
+    async (width) => {
+      const { el } = show(view);
+      el.style.setProperty("zoom", "2");
+      el.style.width = `${width}px`;
+      await wait(50);
+      expect(el.scrollWidth).toBeLessThanOrEqual(width);
+      for (const button of el.querySelectorAll("button")) {
+        const box = button.getBoundingClientRect();
+        expect(box.left).toBeGreaterThanOrEqual(el.getBoundingClientRect().left - 1);
+      }
+    },
+  );
+
+  test("in a narrow window its menu and its dialogs stay inside", async () => {
     const { el } = show(view);
     el.style.setProperty("zoom", "2");
-    el.style.width = "340px"; // 680 pixels of the screen, as wide as a card is at most
+    el.style.width = "160px";
+    const menu = el.querySelector<HTMLElement>(".button.more");
+    menu?.click();
     await wait(50);
-    expect(el.scrollWidth).toBeLessThanOrEqual(340);
-    for (const button of el.querySelectorAll("button")) {
-      const box = button.getBoundingClientRect();
-      expect(box.left).toBeGreaterThanOrEqual(el.getBoundingClientRect().left - 1);
+    for (const item of el.querySelectorAll('[role="menuitem"]')) {
+      const box = item.getBoundingClientRect();
+      expect(box.left).toBeGreaterThanOrEqual(el.getBoundingClientRect().left);
+      expect(box.right).toBeLessThanOrEqual(el.getBoundingClientRect().right);
+    }
+    for (let i = el.querySelectorAll('[role="menuitem"]').length - 1; i >= 0; i--) {
+      if (!el.querySelector('[role="menu"]'))
+        el.querySelector<HTMLElement>(".button.more")?.click();
+      await wait(30);
+      el.querySelectorAll<HTMLElement>('[role="menuitem"]')[i]?.click();
+      await wait(50);
+      expect(el.scrollWidth).toBeLessThanOrEqual(160);
+      const cancel = [...el.querySelectorAll<HTMLElement>('[role="dialog"] .button')].at(-1);
+      cancel?.click();
+      await wait(30);
     }
   });
 

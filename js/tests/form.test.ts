@@ -6,7 +6,7 @@ import { elementId, SEPARATOR } from "../src/form/ids";
 import { fromText, toText } from "../src/form/numbers";
 import type { KernelMessage, PageMessage, RequestView } from "../src/generated/messages";
 import input from "./fixtures/input.json";
-import { show as showIn, yes } from "./kernel";
+import { off, show as showIn, yes } from "./kernel";
 
 interface Asked {
   properties: Record<string, object>;
@@ -114,6 +114,32 @@ describe("a form", () => {
     const { el } = show(asked({ properties: { a: text(evil, { description: evil }) } }));
     await expect.element(box(evil)).toBeVisible();
     expect(el.querySelectorAll("img, a, strong")).toHaveLength(0);
+  });
+
+  test("neither sends nor declines while the kernel is silent, and keeps what was typed (R12)", async () => {
+    const { model } = show(asked({ properties: { city: text("City") } }), () => null);
+    await expect.element(page.getByRole("alert"), { timeout: 3000 }).toBeVisible();
+    await box("City").fill("Oslo");
+    for (const name of ["Submit", "Decline", "More actions"]) {
+      const control = page.getByRole("button", { name });
+      expect(off(control.element())).toBe(true);
+      (control.element() as HTMLButtonElement).click();
+    }
+    expect(model.of("decide")).toHaveLength(0);
+    await expect.element(box("City")).toHaveValue("Oslo");
+  });
+
+  test("that is sent by keyboard keeps the focus until it is decided", async () => {
+    const view = asked({ properties: { city: text("City") } });
+    const { model } = show(view, (m) => (m.type === "ping" ? yes(m) : null));
+    const button = page.getByRole("button", { name: "Submit" });
+    await expect.element(button).toBeEnabled();
+    (button.element() as HTMLButtonElement).focus();
+    await userEvent.keyboard("{Enter}");
+    await vi.waitFor(() => expect(model.of("decide")).toHaveLength(1));
+    await userEvent.keyboard("{Enter}");
+    expect(document.activeElement).toBe(button.element());
+    expect(model.of("decide")).toHaveLength(1);
   });
 
   test("that is consent needs a press that is meant", async () => {

@@ -69,6 +69,10 @@ export class FakeModel implements Model {
   }
 }
 
+/** Not pressable: `aria-disabled`, where `disabled` would lose the keyboard's focus. */
+export const off = (element: Element): boolean =>
+  element.matches('[aria-disabled="true"], :disabled');
+
 /** Draw a view in a new element of the page. */
 export function show(
   state: Record<string, unknown>,

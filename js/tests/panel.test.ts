@@ -103,13 +103,86 @@ describe("a run's panel", () => {
     await expect.element(page.getByText(/^Nobody waits for this run in a cell/)).toBeVisible();
   });
 
-  test("tells the kernel when somebody is at work in it", async () => {
-    const { model } = show(run(), [request("c1")]);
+  test("tells the kernel when somebody is at work in what stays when the run ends", async () => {
+    const { model } = show(run(), [
+      request("c1"),
+      { ...(approved as RequestView), tool_call_id: "c2" },
+    ]);
     await expect.element(button("Decline")).toBeEnabled();
+    const inside = () => model.of("focus").map((m) => m.inside);
     (button("Decline").element() as HTMLButtonElement).focus();
+    (button("details").element() as HTMLButtonElement).focus();
+    await vi.waitFor(() => expect(inside()).toEqual([true]));
+    (button("Decline").element() as HTMLButtonElement).focus();
+    await vi.waitFor(() => expect(inside()).toEqual([true, false]));
+  });
+});
+
+describe("the focus of who decided by keyboard", () => {
+  const over = run({ state: "completed", cancellable: false, seconds: 2 });
+  const after = { ...(approved as RequestView), id: "req_c1", tool_call_id: "c1" };
+
+  /** A panel in a cell that takes the focus, as a notebook's does. */
+  async function inACell() {
+    const shown = show(run(), [request("c1")]);
+    const cell = document.createElement("div");
+    cell.tabIndex = 0;
+    shown.el.replaceWith(cell);
+    cell.append(shown.el);
+    gone.push(() => cell.remove());
+    await expect.element(button("Decline")).toBeEnabled();
+    return { ...shown, cell };
+  }
+
+  test("rests on the line that says so, and goes on to the cell when the run ends", async () => {
+    const { model, cell } = await inACell();
+    (button("Decline").element() as HTMLButtonElement).focus();
+    await userEvent.keyboard("{Enter}");
+    model.set("requests", [after]);
+    const line = page.getByRole("group", { name: "Decided: delete_record" }).getByRole("status");
+    await expect.element(line).toHaveFocus();
+    model.set("view", over);
+    expect(document.activeElement).toBe(cell);
+    await still();
+    expect(model.of("focus")).toHaveLength(0); // nothing keeps the record from coming
+  });
+
+  test("is left alone when it is elsewhere, or reads", async () => {
+    const field = document.createElement("textarea");
+    document.body.append(field);
+    gone.push(() => field.remove());
+    const { model } = await inACell();
+    model.set("requests", [after]);
+    field.focus();
+    model.set("view", over);
+    expect(document.activeElement).toBe(field);
+    const details = button("details").element() as HTMLButtonElement;
+    details.focus();
+    model.set("view", { ...over });
+    expect(document.activeElement).toBe(details);
     await vi.waitFor(() => expect(model.of("focus").map((m) => m.inside)).toEqual([true]));
-    (document.activeElement as HTMLElement).blur();
-    await vi.waitFor(() => expect(model.of("focus").map((m) => m.inside)).toEqual([true, false]));
+  });
+
+  test("takes no key along that is still down", async () => {
+    const { model, cell } = await inACell();
+    const heard: string[] = [];
+    cell.addEventListener("keydown", (event) => heard.push(event.key));
+    const fire = (type: string, key: string, repeat = false) =>
+      document.activeElement?.dispatchEvent(
+        new KeyboardEvent(type, { key, repeat, bubbles: true, composed: true }),
+      );
+    (button("Decline").element() as HTMLButtonElement).focus();
+    fire("keydown", "Enter");
+    model.set("requests", [after]);
+    model.set("view", over);
+    expect(document.activeElement).toBe(cell);
+    fire("keydown", "Enter", true);
+    fire("keydown", "Enter", true);
+    expect(heard).toEqual([]);
+    fire("keyup", "Enter");
+    fire("keydown", "a");
+    fire("keydown", "a", true);
+    expect(heard).toEqual(["a", "a"]);
   });
 });
 

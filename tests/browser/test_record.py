@@ -105,6 +105,85 @@ class TestOneOutputPerRun:
                 assert "hitl-widgets inbox" in waiting[kind]
 
 
+WAITS = """
+import asyncio, pathlib
+import hitl_widgets as hitl
+
+@hitl.tool(require_approval=True)
+async def move(table: str) -> str:
+    "Move a table."
+    while not pathlib.Path("go").exists():
+        await asyncio.sleep(0.02)
+    return "moved"
+
+turns = [[hitl.call("move", table="orders")], "All moved."]
+agent = hitl.Agent("my-agent", model=hitl.ScriptedModel(turns), tools=[move])
+"""
+
+
+class TestTheFocus:
+    """A record takes the card's place where nobody is at work, and takes nobody's focus."""
+
+    @pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
+    def test_stands_when_the_cell_has_ended_however_it_was_approved(
+        self, open_notebook: OpenNotebook, by: str
+    ) -> None:
+        notebook = open_notebook(DEFINE, RUN, "pass")
+        notebook.run_all()
+        card = card_in(notebook.output(1))
+        if by == "mouse":
+            press(card, "Approve")
+        else:
+            approve = card.get_by_role("button", name="Approve", exact=True)
+            expect(approve).to_be_enabled()
+            approve.focus()
+            again = card.get_by_role("status").filter(has_text="press again")
+            notebook.page.keyboard.press(by)
+            while again.count():
+                notebook.page.keyboard.press(by)
+        notebook.wait_done()
+        (record,) = outputs(notebook.save().cells[1])
+        assert WIDGET not in record
+        assert "Approved by" in record["text/plain"]
+        assert "had not ended" not in str(record)
+        if by != "mouse":  # the keyboard goes on from the cell, not from nowhere
+            assert notebook.page.evaluate("document.activeElement.closest('.jp-Cell') !== null")
+            assert "moved" in notebook.output(1).inner_text()
+
+    def test_of_who_types_elsewhere_is_left_alone(self, open_notebook: OpenNotebook) -> None:
+        notebook = open_notebook(WAITS, "await agent.run('go'); None", "")
+        notebook.run(0)
+        notebook.run(1)
+        press(card_in(notebook.output(1)), "Approve")
+        editor = notebook.page.locator('[data-windowed-list-index="2"] .cm-content')
+        editor.click()
+        notebook.page.keyboard.type("before")
+        (notebook.path.parent / "go").touch()
+        expect(notebook.output(1)).to_contain_text("Approved by")
+        notebook.page.keyboard.type(" and after")
+        expect(editor).to_be_focused()
+        expect(editor).to_have_text("before and after")
+        notebook.wait_done()
+        assert WIDGET not in outputs(notebook.save().cells[1])[0]
+
+    def test_of_who_reads_on_holds_the_record_back(self, open_notebook: OpenNotebook) -> None:
+        notebook = open_notebook(WAITS, "await agent.run('go'); None")
+        notebook.run_all()
+        press(card_in(notebook.output(1)), "Approve")
+        decided = notebook.output(1).get_by_role("group", name="Decided: move")
+        details = decided.get_by_role("button", name="details")
+        details.focus()
+        notebook.page.keyboard.press("Enter")
+        reading = decided.get_by_role("button", name="less")
+        (notebook.path.parent / "go").touch()
+        notebook.wait_done()
+        expect(notebook.output(1)).to_contain_text("completed")
+        expect(reading).to_be_focused()
+        reading.blur()
+        expect(decided).to_have_count(0)
+        expect(notebook.output(1)).to_contain_text("Approved by")
+
+
 class TestReadWithoutAKernel:
     @pytest.fixture
     def saved(self, open_notebook: OpenNotebook) -> Notebook:
