@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from .errors import UnknownTool as UnknownTool
     from .errors import Withdrawn as Withdrawn
     from .events import Chunk as Chunk
+    from .live import choices as choices
+    from .live import columns as columns
     from .policy import ApprovalContext as ApprovalContext
     from .policy import Verdict as Verdict
     from .policy import auto as auto
@@ -134,6 +136,7 @@ _MODULES = {
         "Withdrawn"
     ),
     "events": "Chunk",
+    "live": "choices columns",
     "policy": "ApprovalContext Verdict auto disabled",
     "questions": "ask ask_sync confirm confirm_sync require_approval run_sync",
     "replaying": "record replay",

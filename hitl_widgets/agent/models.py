@@ -35,6 +35,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from pydantic_ai.tools import ToolDefinition
 
 from ..errors import AgentDefinitionError, ModelFailed, SnapshotVersion
+from ..live import filled
 
 NUDGE = "Give the final answer by calling the tool final_result."
 """Said to a model that answers in words where an object is wanted; no word of the user's."""
@@ -125,7 +126,7 @@ async def ask(
     parameters = ModelRequestParameters(
         function_tools=[
             ToolDefinition(
-                name=t.name, description=t.description, parameters_json_schema=dict(t.schema)
+                name=t.name, description=t.description, parameters_json_schema=filled(t.schema)
             )
             for t in tools
         ],

@@ -17,7 +17,8 @@ from typing import Any, cast
 from ..errors import HitlError
 from ..fingerprint import digest, values_at
 from ..request import MASK, Request, utc
-from .names import changed, look_up, namespaces, summary
+from ..variables import look_up, spaces_of
+from .names import changed, summary
 from .parts import parts_of
 
 SECONDS = 10.0
@@ -146,7 +147,7 @@ async def look(
     """
     if plan is None:
         return Looked()
-    spaces = namespaces(plan.function)
+    spaces = spaces_of(plan.function)
     reads: dict[str, Any] = {}
     if plan.reads:
         reads = await asyncio.to_thread(

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from ..describe import KIND, describe_arguments
 from ..fingerprint import digest
+from ..variables import MISSING
 
 LONGEST = 200
 """Characters of a plain value that are kept to be shown; others have a digest alone."""
-
-MISSING: Any = object()
-"""No variable of that name."""
-
-
-def namespaces(function: Callable[..., Any] | None) -> list[Mapping[str, Any]]:
-    """Where names are looked up: the function's own module, then the notebook (or script)."""
-    spaces: list[Mapping[str, Any]] = []
-    own = getattr(function, "__globals__", None)
-    if own is not None:
-        spaces.append(own)
-    main = sys.modules.get("__main__")
-    if main is not None and main.__dict__ is not own:
-        spaces.append(main.__dict__)
-    return spaces
-
-
-def look_up(name: str, spaces: Sequence[Mapping[str, Any]]) -> Any:
-    """The variable's value now, or `MISSING`."""
-    return next((space[name] for space in spaces if name in space), MISSING)
 
 
 def summary(name: str, value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 
 from hitl_widgets.errors import HitlError, InvalidAnswer
+from hitl_widgets.live import filled
 from hitl_widgets.schema._document import Document, Node
 from hitl_widgets.schema._faults import fault
 from hitl_widgets.schema._fields import Field, field_of, value_schema
@@ -83,7 +84,7 @@ class Form:
     """
 
     def __init__(self, shape: Shape, initial: Any = None, *, secrets: Iterable[str] = ()) -> None:
-        self._doc = Document(mark_secrets(Document(shape.json_schema), secrets))
+        self._doc = Document(mark_secrets(Document(filled(shape.json_schema)), secrets))
         self.schema: Node = Preparer(self._doc).form()
         self._wrapped = self.schema.get("x-ui", {}).get("root") == ROOT
         self._kept: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from ..request import Answer, Approve, Decision, Decline, Receipt, Request, Resp
 from ..schema import Form, shape_of
 from ..visible import visible
 from ..words import saying
-from . import shown
+from . import previews, shown
 from .device import Left, Person
 from .forms import Typed, fill
 from .keys import key_of
@@ -113,6 +113,8 @@ class _Talk:
         say(shown.heading(word, request, datetime.now(UTC)), "dim")
         for warning in shown.warnings(word, request):
             say(f"! {warning}", "yellow")
+        for words, style in previews.lines(request, self.device.locale):
+            say(words, style)
         if request.suspend_payload is not None:
             say(shown.payload(request.suspend_payload))
         if request.kind == "input" and "answer" in request.allowed:

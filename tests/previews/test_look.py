@@ -307,7 +307,7 @@ class TestAGatedFunction:
     [
         ({"preview": "rows"}, "give a function"),
         ({"preview": lambda id: id}, "takes id, and the call has customer, force"),  # noqa: A006
-        ({"preview": rows, "preview_timeout": 0}, "seconds above 0"),
+        ({"preview": rows, "preview_timeout": 0}, "more than 0|above 0"),
         ({"bind_preview": True}, "nothing to bind"),
         ({"reads": "orders"}, r'reads=\("orders",\)'),
         ({"reads": ("my orders",)}, "names of variables"),
