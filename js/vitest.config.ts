@@ -52,6 +52,7 @@ export default defineConfig({
       "@rjsf/core/lib/components/fields/SchemaField.js",
       "@rjsf/core/lib/components/fields/StringField.js",
       "@rjsf/utils",
+      "preact/compat",
     ],
     rolldownOptions: {
       plugins: [

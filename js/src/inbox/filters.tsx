@@ -1,4 +1,5 @@
 // What is looked for: text, the values there are, age and order.
+import { memo } from "preact/compat";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { RowsDoc, SearchDoc } from "../generated/messages";
 import { plain } from "../text";
@@ -57,7 +58,8 @@ interface FiltersProps {
   look: (search: Search) => void;
 }
 
-export function Filters({ search, tally, look }: FiltersProps) {
+/** Drawn again only when the search or the values change, not with every row that comes. */
+export const Filters = memo(function Filters({ search, tally, look }: FiltersProps) {
   const { say, locale } = useUi();
   const change = (more: Partial<Search>) => look({ ...search, ...more });
   const age = Object.keys(AGES).find(
@@ -112,7 +114,7 @@ export function Filters({ search, tally, look }: FiltersProps) {
       )}
     </search>
   );
-}
+});
 
 /** The values there are, by name; the chosen one stays, even when nothing has it any more. */
 function values(counts: Record<string, number>, chosen: string | null): [string, number][] {

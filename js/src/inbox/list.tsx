@@ -2,8 +2,8 @@
 // any list of mails: the focus stays on the list, which says which row is meant.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RowView } from "../generated/messages";
-import { freshElementId, useUi } from "../ui";
-import { Row } from "./row";
+import { freshElementId, useClock, useUi } from "../ui";
+import { type Deeds, Row } from "./row";
 import type { Source } from "./source";
 import { bringIntoView, useInView } from "./window";
 
@@ -58,6 +58,20 @@ export function List({ source, total, opened, open, chosen, choose }: ListProps)
     event.preventDefault();
     does();
   };
+  // One clock for all rows: as fast as the youngest of them needs it.
+  const newest = indices.map((i) => source.row(i)?.created_at ?? "").reduce(later, "");
+  const clock = useClock(newest, chosen !== null);
+  const now = clock - (clock % 1000);
+  const latest = useRef({ open, choose, source });
+  latest.current = { open, choose, source };
+  const [deeds] = useState<Deeds>(() => {
+    const does = (what: "open" | "choose") => (index: number) => {
+      const row = latest.current.source.row(index);
+      setAt({ index, id: row?.id ?? null });
+      if (row) latest.current[what](row);
+    };
+    return { open: does("open"), choose: does("choose") };
+  });
   return (
     <div
       ref={grid}
@@ -84,14 +98,8 @@ export function List({ source, total, opened, open, chosen, choose }: ListProps)
               current={index === current}
               opened={row !== undefined && opened.has(row.id)}
               chosen={chosen === null || !row ? null : chosen.has(row.id)}
-              open={() => {
-                setAt({ index, id: row?.id ?? null });
-                if (row) open(row);
-              }}
-              choose={() => {
-                setAt({ index, id: row?.id ?? null });
-                if (row) choose(row);
-              }}
+              now={now}
+              deeds={deeds}
             />
           );
         })}
@@ -99,3 +107,6 @@ export function List({ source, total, opened, open, chosen, choose }: ListProps)
     </div>
   );
 }
+
+/** ISO times compare as text. */
+const later = (a: string, b: string): string => (a > b ? a : b);

@@ -1,10 +1,16 @@
 // One request in two lines: enough to tell it from others; to decide, it is opened.
-import { useRef } from "preact/hooks";
+import { memo } from "preact/compat";
 import { short } from "../fingerprint";
 import type { RowView } from "../generated/messages";
 import { Revealed } from "../text";
-import { useClock, useUi } from "../ui";
+import { useUi } from "../ui";
 import { clock, sayIfKnown, span } from "../words";
+
+/** What a person does with a row; the same functions for all of them, as long as the list lives. */
+export interface Deeds {
+  open(index: number): void;
+  choose(index: number): void;
+}
 
 interface RowProps {
   id: string;
@@ -14,11 +20,14 @@ interface RowProps {
   current: boolean;
   opened: boolean;
   chosen: boolean | null;
-  open: () => void;
-  choose: () => void;
+  /** For the age; rows of a list are drawn again together. */
+  now: number;
+  deeds: Deeds;
 }
 
-export function Row({ id, index, top, row, current, opened, chosen, open, choose }: RowProps) {
+/** Drawn again only when something of it changes: scrolling moves all rows many times a second. */
+export const Row = memo(function Row(props: RowProps) {
+  const { id, index, top, row, current, opened, chosen, now, deeds } = props;
   const { say } = useUi();
   const place = { transform: `translateY(${top}px)` };
   if (!row)
@@ -38,7 +47,7 @@ export function Row({ id, index, top, row, current, opened, chosen, open, choose
       aria-rowindex={index + 1}
       aria-selected={chosen ?? undefined}
       style={place}
-      onClick={open}
+      onClick={() => deeds.open(index)}
     >
       {chosen !== null && (
         <span class="pick" role="gridcell" onClick={(event) => event.stopPropagation()}>
@@ -47,7 +56,7 @@ export function Row({ id, index, top, row, current, opened, chosen, open, choose
             tabIndex={-1}
             checked={chosen}
             aria-label={say("inbox.choose", { name })}
-            onChange={choose}
+            onChange={() => deeds.choose(index)}
           />
         </span>
       )}
@@ -61,7 +70,7 @@ export function Row({ id, index, top, row, current, opened, chosen, open, choose
             aria-label={say("inbox.open", { name })}
             onClick={(event) => {
               event.stopPropagation();
-              open();
+              deeds.open(index);
             }}
           >
             <code>
@@ -77,11 +86,11 @@ export function Row({ id, index, top, row, current, opened, chosen, open, choose
         </span>
       </span>
       <span class="when" role="gridcell">
-        <When row={row} />
+        <When row={row} now={now} />
       </span>
     </div>
   );
-}
+});
 
 function About({ row }: { row: RowView }) {
   const { say } = useUi();
@@ -110,11 +119,9 @@ function About({ row }: { row: RowView }) {
   );
 }
 
-function When({ row }: { row: RowView }) {
+function When({ row, now }: { row: RowView; now: number }) {
   const { say, locale } = useUi();
   const at = row.decided_at ?? row.created_at;
-  const seen = useRef(at);
-  const now = useClock(seen.current, row.decided_at === null);
   return (
     <time class="age" dateTime={at} title={clock(at, locale)}>
       {span(now - Date.parse(at), say)}

@@ -2,6 +2,9 @@
 import type { RowsDoc, RowView, SearchDoc } from "../generated/messages";
 import type { Port } from "../model";
 
+/** What can be filtered by is counted over all rows: not more often than this. */
+const TALLY_MS = 3000;
+
 /** Rows that are fetched together. */
 export const BLOCK = 50;
 
@@ -17,6 +20,8 @@ export class Source {
   /** In view, and shown as it was before the store changed. */
   private stale = new Set<number>();
   private busy = false;
+  private changedSince = true;
+  private tallied = Number.NEGATIVE_INFINITY;
   private asking: number | null = null;
 
   constructor(
@@ -49,6 +54,7 @@ export class Source {
   refresh(): void {
     for (const block of [...this.blocks.keys()])
       if (!this.wanted.includes(block)) this.blocks.delete(block);
+    this.changedSince = true;
     this.stale = new Set(this.blocks.keys());
     // Its answer may be from before the change.
     if (this.asking !== null) this.stale.add(this.asking);
@@ -70,7 +76,7 @@ export class Source {
       if (block === undefined) break;
       this.asking = block;
       this.stale.delete(block);
-      const found = await this.ask(block * BLOCK, BLOCK, block === this.wanted[0]);
+      const found = await this.ask(block * BLOCK, BLOCK, this.toTally());
       this.asking = null;
       if (!found) break;
       this.blocks.set(block, found.rows);
@@ -79,6 +85,14 @@ export class Source {
       this.changed();
     }
     this.busy = false;
+  }
+
+  private toTally(): boolean {
+    const now = performance.now();
+    if (!this.changedSince || now - this.tallied < TALLY_MS) return false;
+    this.changedSince = false;
+    this.tallied = now;
+    return true;
   }
 
   private has(block: number): boolean {
