@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import sysconfig
 import venv
@@ -12,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
-PACKAGE = PROJECT / "hitl_widgets"
+from .building import PROJECT, run
 
 # Run outside the source tree, in the clean environment, through the public interface alone.
 FIRST_CARD = """
@@ -40,30 +38,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """Run a program and return what it printed; if it fails, the test fails with its output."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel as `pip install .` does, with the hatchling that is installed here."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    run(*build, "--wheel-dir", folder, PROJECT, cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
 
 
 @pytest.fixture(scope="session")
