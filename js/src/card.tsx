@@ -12,7 +12,7 @@ import type { RequestView } from "./generated/messages";
 import { Head } from "./head";
 import { parse } from "./json";
 import type { Life } from "./model";
-import { Preview } from "./preview";
+import { Preview, ReadsChanged } from "./preview";
 import { Settle } from "./settle";
 import { Silence } from "./silence";
 import { useUi } from "./ui";
@@ -118,6 +118,7 @@ function Details({ view }: { view: RequestView }) {
     <div class="details">
       <Head view={view} live={false} />
       <Args args={parse(view.args)} gate={gate} secrets={view.secrets} described={view.described} />
+      <ReadsChanged view={view} />
       <Preview view={view} gate={gate} />
       {edited && (
         <Difference

@@ -27,13 +27,6 @@ export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
   if (preview === null && reads.length === 0) return null;
   return (
     <Within gate={gate}>
-      {view.reads_changed.map((change) => (
-        <Changed
-          key={change.name}
-          change={change}
-          now={reads.find((r) => r.name === change.name)}
-        />
-      ))}
       {preview !== null && (
         // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
         <div class="preview" role="group" aria-label={name}>
@@ -308,6 +301,21 @@ function Reads({ reads }: { reads: ReadDoc[] }) {
         </span>
       ))}
     </p>
+  );
+}
+
+/** What changed, of what the call reads, since a person approved it. */
+export function ReadsChanged({ view }: { view: RequestView }) {
+  return (
+    <>
+      {view.reads_changed.map((change) => (
+        <Changed
+          key={change.name}
+          change={change}
+          now={view.reads.find((read) => read.name === change.name)}
+        />
+      ))}
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { parse } from "./json";
 import { Dialog, Menu, Understood } from "./menu";
 import type { Life } from "./model";
 import type { Verdict } from "./press";
-import { Preview } from "./preview";
+import { Preview, ReadsChanged } from "./preview";
 import { Silence } from "./silence";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
@@ -42,13 +42,15 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   );
   const preview = useMemo(
     () => <Preview view={view} gate={gate} />,
-    [gate, JSON.stringify([view.preview, view.reads, view.reads_changed])],
+    [gate, JSON.stringify([view.preview, view.reads])],
   );
   const [said, setSaid] = useState<Key | null>(null);
   const [open, setOpen] = useState<Open>(null);
   // Asked again: what differs from the call that was approved is what a person came to see.
   const original = view.compare.find((other) => other.label === "original") ?? null;
-  const [compared, setCompared] = useState<Compared | null>(original);
+  // With the same arguments it is what stands around the call that differs.
+  const differs = JSON.stringify(original?.strip) !== JSON.stringify(view.strip);
+  const [compared, setCompared] = useState<Compared | null>(differs ? original : null);
   const what = useCompared();
   const drafts = useRef({ note: { text: "" }, reason: { text: "" }, respond: { text: "" } });
   const busy = decider.sending !== "idle";
@@ -97,6 +99,7 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
     <>
       <Head view={view} live />
       {original && <p class="why warn">{say("compare.again")}</p>}
+      <ReadsChanged view={view} />
       {!(confirm && args.kind === "object" && args.entries.length === 0) && shown}
       {preview}
       <Fingerprint view={view} compared={compared} choose={setCompared} />

@@ -175,3 +175,108 @@ def test_what_got_past_the_sanitiser_runs_and_loads_nothing(
     assert names <= {"Approve", "Decline", "⋯", "copy", "show all", ""}, names
     assert "/lab" in page.url
     assert not [f.url for f in page.frames if "127.0.0.1:9" in f.url]
+
+
+STALE = """
+import pandas as pd
+import hitl_widgets as hitl
+
+orders = pd.DataFrame({"order": [101, 102], "customer": ["Ada", "Bob"]})
+ran = []
+
+@hitl.tool(require_approval=True, reads=("orders",), preview=lambda: orders)
+async def archive() -> int:
+    "Archive all orders."
+    ran.append(len(orders))
+    return len(orders)
+
+agent = hitl.Agent(
+    "clerk", model=hitl.ScriptedModel([[hitl.call("archive")], "Archived."]), tools=[archive]
+)
+"""
+
+
+def test_a_variable_that_changed_while_the_card_waited_is_asked_about_again(
+    open_notebook: OpenNotebook, lab: LabSession
+) -> None:
+    """R3: another cell changed it; the new card says what changed, and shows the new rows."""
+    notebook = open_notebook(
+        STALE,
+        'handle = agent.start("Archive")',
+        'orders = orders.assign(total=1.5)\norders.loc[2] = [103, "Cy", 2.5]',
+        "print(ran)",
+    )
+    for cell in (0, 1):
+        notebook.run(cell)
+        notebook.wait_done()
+    shown = card(notebook.output(1), "archive")
+    expect(shown.get_by_role("table", name=re.compile("2 rows . 2 columns"))).to_be_visible()
+    notebook.run(2)
+    notebook.wait_done()
+    press(shown.get_by_role("button", name="Approve", exact=True))
+    again = card(notebook.output(1), "archive")
+    expect(again).to_contain_text("orders changed since this was asked")
+    expect(again).to_contain_text("columns added: total")
+    expect(again.get_by_role("table", name=re.compile("3 rows . 3 columns"))).to_be_visible()
+    again.evaluate("e => e.scrollIntoView({block: 'start'})")
+    lab.screenshot("preview-stale")
+    press(again.get_by_role("button", name="Approve", exact=True))
+    expect(notebook.output(1)).to_contain_text("Archived.")
+    notebook.run(3)
+    expect(notebook.output(3)).to_contain_text("[3]")
+
+
+PICKERS = """
+import pandas as pd
+import hitl_widgets as hitl
+from typing import Annotated
+from pydantic import BaseModel
+
+df = pd.DataFrame({"age": [1], "name": ["x"], "city": ["y"]})
+Column = Annotated[str, hitl.columns("df")]
+
+class Chart(BaseModel):
+    x: Column
+    group: list[Column] = []
+
+@hitl.tool(require_approval=True)
+async def plot(column: Column) -> str:
+    "Plot a column."
+    return f"plotted {column}"
+
+agent = hitl.Agent(
+    "plots",
+    model=hitl.ScriptedModel([
+        [hitl.call("plot", column="age")],
+        lambda m: f"Told: {m[-1].parts[-1].content}",
+    ]),
+    tools=[plot],
+)
+"""
+
+
+def test_columns_are_picked_from_the_live_table(
+    open_notebook: OpenNotebook, lab: LabSession
+) -> None:
+    """In a question's form and in an edit: a column that was added a cell ago is there."""
+    notebook = open_notebook(
+        PICKERS,
+        "df['new'] = 1",
+        'chart = await hitl.ask(Chart, "What to draw?")\nprint(chart)',
+        'result = await agent.run("Plot it")\nprint(result.text)',
+    )
+    notebook.run_all()
+    form = notebook.output(2).get_by_role("form", name="Input: What to draw?")
+    expect(form.get_by_role("radio")).to_have_count(4)
+    form.get_by_role("radio", name="new").check()
+    form.get_by_role("checkbox", name="city").check()
+    lab.screenshot("column-pickers")
+    form.get_by_role("button", name="Submit").click()
+    expect(notebook.output(2)).to_contain_text("x='new' group=['city']")
+    shown = card(notebook.output(3), "plot")
+    shown.get_by_role("button", name="More actions").click()
+    shown.get_by_role("menuitem", name="Edit arguments…").click()
+    shown.get_by_role("radio", name="new").check()
+    shown.get_by_role("button", name="Show the changes").click()
+    press(shown.get_by_role("button", name="Approve edited"))
+    expect(notebook.output(3)).to_contain_text("plotted new")
