@@ -8,56 +8,36 @@ the run on. Whoever shows requests and whoever raises them only ever meet here.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import logging
-import os
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
-from . import given
-from .errors import (
-    AlreadyDecided,
-    Expired,
-    HitlError,
-    InvalidAnswer,
-    NotAsked,
-    RequestNotFound,
-    StaleFingerprint,
-)
+from .decisions import already, as_json, as_reviewer, check_kind, not_json
+from .errors import Expired, HitlError, NotAsked, RequestNotFound, StaleFingerprint
 from .fingerprint import fingerprint, mask, unmask
+from .news import News
 from .request import (
-    DECISIONS,
     Answer,
     Approve,
     Decision,
-    Decline,
     Receipt,
     Request,
     Respond,
     Reviewer,
+    fresh,
     new_id,
 )
 from .schema import is_json, shape_of
 from .standing import Rule, grant_of, subject_of
 from .standing import check as check_rule
-from .store.base import Event, Store, Vote
-from .watching import Watch
-
-_QUIET = frozenset({"opened", "claim", "call-started", "park", "unpark"})
-"""Events that only a run's own driver makes: they are no news to it."""
-
-# Topics of a desk's watch beside the runs' own ids.
-_REQUESTS = ("requests",)
-_ANYTHING = ("anything",)
+from .store.base import Store, Vote
 
 _log = logging.getLogger("hitl_widgets")
 T = TypeVar("T")
-Listener = Callable[[Request], None]
 
 
 class Expert(Protocol):
@@ -89,17 +69,19 @@ class Expert(Protocol):
         ...
 
 
-class Desk:
+class Desk(News):
     """A store with everybody who waits at it. One per store and process: use `desk_of`."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        super().__init__(store)
         self.experts: dict[str, Expert] = {}
-        self.drivers: dict[str, Callable[[], None]] = {}
-        self._lock = threading.RLock()
-        self._watch = Watch(store.version, self._publish)
-        self._seq = store.last_seq()
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="hitl-store")
+        self._executor = _one_thread()
+
+    def after_fork(self, *, child: bool, held: bool) -> None:
+        """See `News`; the parent's thread is not in the child either."""
+        super().after_fork(child=child, held=held)
+        if child:
+            self._executor = _one_thread()
 
     # -- the store, off the event loop -------------------------------------------------------
 
@@ -127,7 +109,7 @@ class Desk:
         try:
             return method(*args, **kwargs)
         finally:
-            self._publish()
+            self.tell()
 
     # -- deciding ----------------------------------------------------------------------------
 
@@ -202,11 +184,29 @@ class Desk:
                 vote = replace(vote, grant=await self._granted(request, decision, always))
             votes.append(vote)
             runs.add((request.run_id, request.agent_id))
-        receipts = await self.write(self.store.decide, votes, take=take)
-        if drive:
-            for run_id, agent_id in runs:
-                await self.read(self.resume, run_id, agent_id)
+        return await self.read(self._record, votes, take, runs if drive else ())
+
+    def _record(
+        self,
+        votes: Sequence[Vote],
+        take: tuple[str, str] | None,
+        runs: Iterable[tuple[str, str]],
+    ) -> list[Receipt]:
+        """Keep checked decisions and have their runs driven on.
+
+        In one go, off the loop: a caller who is interrupted leaves no decision that nobody acts on.
+        """
+        receipts = self.write_now(self.store.decide, votes, take=take)
+        self._drive_on(runs)
         return receipts
+
+    def _drive_on(self, runs: Iterable[tuple[str, str]]) -> None:
+        """`resume` after a change that stands, whether its run can go on now or not."""
+        for run_id, agent_id in runs:
+            try:
+                self.resume(run_id, agent_id)
+            except HitlError:
+                _log.exception("run %s was decided, but cannot go on now", run_id)
 
     async def settle(
         self,
@@ -217,27 +217,23 @@ class Desk:
         reviewer: Reviewer,
         via: str = "api",
     ) -> Request:
-        """A human says how an ``outcome_unknown`` call ended; its run goes on."""
-        old = await self.read(
-            self.store.request, request.id if isinstance(request, Request) else request
-        )
-        again = None
-        if how == "run_again":
-            again = replace(
-                old,
-                id=new_id("r"),
-                ordinal=old.ordinal + 1,
-                state="pending",
-                created_at=datetime.now(UTC),
-                decision=None,
-                reviewer=None,
-                identity_source=None,
-                via=None,
-                decided_at=None,
-                expires_at=None,
-                votes=(),
-            )
-        settled = await self.write(
+        """A human says how an ``outcome_unknown`` call ended; its run goes on.
+
+        Raises
+        ------
+        RequestNotFound, AlreadyDecided, InvalidAnswer, NotPermitted
+            Nothing was changed.
+        """
+        if not is_json(result):
+            raise not_json(result)
+        id_ = request.id if isinstance(request, Request) else request
+        return await self.read(self._settle, id_, how, result, reviewer, via)
+
+    def _settle(
+        self, request_id: str, how: str, result: Any, reviewer: Reviewer, via: str
+    ) -> Request:
+        old = self.store.request(request_id)
+        settled = self.write_now(
             self.store.settle,
             old.id,
             how,
@@ -245,10 +241,25 @@ class Desk:
             reviewer=reviewer.name,
             identity_source=reviewer.identity_source,
             via=via,
-            opens=again,
+            opens=self._once_more(old) if how == "run_again" else None,
         )
-        await self.read(self.resume, old.run_id, old.agent_id)
+        self._drive_on([(old.run_id, old.agent_id)])
         return settled
+
+    def _once_more(self, old: Request) -> Request:
+        """The question that lets a call of unknown outcome run again: its gate, if it had one.
+
+        What its body asked, it will ask again.
+        """
+        asked = self.store.requests(call_id=old.tool_call_id)
+        gate = [r for r in asked if r.state == old.state and r.scope.get("how") == "gate"]
+        return fresh(
+            gate[0] if gate else old,
+            id=new_id("r"),
+            ordinal=max((r.ordinal for r in asked), default=old.ordinal) + 1,
+            created_at=datetime.now(UTC),
+            expires_at=None,
+        )
 
     def resume(self, run_id: str, agent_id: str) -> None:
         """Have a run driven on here, unless a living driver holds it or nobody here knows it."""
@@ -302,12 +313,7 @@ class Desk:
                 # Rebuilding a stored schema may load its format checkers: not on the loop.
                 extra = await asyncio.to_thread(self._answered, request, data)
             case Respond(result=result) if not is_json(result):
-                error: dict[str, Any] = {
-                    "path": [],
-                    "message": f"got {type(result).__name__}",
-                    "type": "json",
-                }
-                raise InvalidAnswer([error], "A result is any JSON value")
+                raise not_json(result)
             case _:
                 pass
         return Vote(
@@ -351,7 +357,8 @@ class Desk:
         if not isinstance(decision, Approve) or decision.args is not None:
             raise NotAsked("A standing grant goes with an approval as shown, with nothing else.")
         check_rule(request, rule, now=time.time())
-        subject = subject_of(request, await self._args(request), self.store.secret_key())
+        key = await self.read(self.store.secret_key)
+        subject = subject_of(request, await self._args(request), key)
         return grant_of(rule, subject, request.id)
 
     async def _args(self, request: Request) -> dict[str, Any]:
@@ -378,7 +385,7 @@ class Desk:
             request.tool_name,
             checked,
             secrets=request.secrets,
-            key=self.store.secret_key(),
+            key=await self.read(self.store.secret_key),
             bound=request.scope.get("bound"),
         )
         return {
@@ -400,92 +407,12 @@ class Desk:
             "decision": {"data": shape.hide(value)},
         }
 
-    # -- watching ----------------------------------------------------------------------------
-    # All of these are called on any thread, and call on any thread.
-
-    def subscribe(self, listener: Listener, run_id: str | None = None) -> Callable[[], None]:
-        """Have `listener` called with every request that changes, whoever changed it.
-
-        Parameters
-        ----------
-        run_id
-            Only with this run's: what many runs at once do is not told to each of them.
-
-        Returns the function that ends it.
-        """
-        return self._watch.add((_REQUESTS, run_id), listener)
-
-    def heed(self, heeder: Callable[[], None]) -> Callable[[], None]:
-        """Have `heeder` called after anything changed in the store, whoever changed it.
-
-        It is called once for changes that come together. Returns the function that ends it.
-        """
-        return self._watch.add(_ANYTHING, heeder)
-
-    def follow(self, run_id: str, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have `wake` called when something of a run changes, wherever it is driven.
-
-        Returns the function that ends it.
-        """
-        return self._watch.add(run_id, wake)
-
-    def watch(self) -> Callable[[], None]:
-        """Look for other processes' changes until the returned function is called."""
-        return self._watch.add(None, _nobody)
-
-    def look(self) -> None:
-        """Tell everybody here what others did since the last look."""
-        self._publish()
-
-    def _publish(self) -> None:
-        """Tell drivers and listeners what the events since the last look say."""
-        with self._lock:
-            events = self.store.events(self._seq)
-            if not events:
-                return
-            self._seq = events[-1].seq
-        self._wake(events)
-        for heeder in self._watch.of(_ANYTHING):
-            _tell(heeder)
-        self._tell_listeners(events)
-
-    def _wake(self, events: Sequence[Event]) -> None:
-        for run_id in dict.fromkeys(e.run_id for e in events if e.run_id):
-            for wake in self._watch.of(run_id):
-                wake()
-        news = (e for e in events if (e.request_id or e.call_id) and e.kind not in _QUIET)
-        for run_id in {e.run_id for e in news}:
-            wake = self.drivers.get(run_id or "")
-            if wake is not None:
-                wake()
-
-    def _tell_listeners(self, events: Sequence[Event]) -> None:
-        to_all = self._watch.of((_REQUESTS, None))
-        changed = dict.fromkeys((e.request_id, e.run_id) for e in events if e.request_id)
-        for request_id, run_id in changed:
-            listeners = [*to_all, *self._watch.of((_REQUESTS, run_id))] if run_id else to_all
-            if not listeners:
-                continue
-            try:
-                request = self.store.request(request_id)
-            except RequestNotFound:  # pruned meanwhile
-                continue
-            for listener in listeners:
-                _tell(listener, request)
-
 
 _kept: dict[int, Desk] = {}
 
 
-def _nobody() -> None: ...
-
-
-def _tell(listener: Callable[..., None], *news: Request) -> None:
-    """One listener's fault must not keep the others, or the decision, from going on."""
-    try:
-        listener(*news)
-    except Exception:  # noqa: BLE001
-        _log.exception("a listener failed on %s", news[0].id if news else "a change")
+def _one_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="hitl-store")
 
 
 def desk_of(store: Store) -> Desk:
@@ -494,77 +421,3 @@ def desk_of(store: Store) -> Desk:
     if desk is None:
         desk = _kept[id(store)] = Desk(store)
     return desk
-
-
-def default_reviewer() -> Reviewer:
-    """Who is at this machine: the JupyterHub user, else the operating system's."""
-    hub = os.environ.get("JUPYTERHUB_USER")
-    if hub:
-        return Reviewer(hub, "jupyterhub")
-    try:
-        return Reviewer(getpass.getuser(), "os")
-    except (KeyError, OSError):  # no such user in a container
-        return Reviewer(f"uid-{os.getuid()}" if hasattr(os, "getuid") else "unknown", "os")
-
-
-def as_reviewer(reviewer: Reviewer | str | None) -> Reviewer:
-    """A `Reviewer` from a name (then only claimed) or None (then `default_reviewer`)."""
-    if reviewer is None:
-        return default_reviewer()
-    return reviewer if isinstance(reviewer, Reviewer) else Reviewer(reviewer, "claimed")
-
-
-def check_kind(request: Request, decision: Any) -> None:
-    """Refuse whatever is not one of the decisions that this request takes (F7, F8)."""
-    if not isinstance(decision, DECISIONS):
-        raise _not_a_decision(
-            "A decision is hitl.Approve, hitl.Decline, hitl.Answer or hitl.Respond; "
-            f"got {decision!r}."
-        )
-    given.check(
-        _not_a_decision,
-        type(decision).__name__,
-        **{f.name: getattr(decision, f.name) for f in fields(decision)},
-    )
-    if decision.verdict not in request.allowed:
-        raise NotAsked(
-            f"{request.tool_name} ({request.id}) takes {', '.join(request.allowed)}, "
-            f"not {decision.verdict}."
-        )
-    if isinstance(decision, Approve) and decision.note and request.scope.get("notes") is False:
-        raise NotAsked(
-            f"{request.tool_name} ({request.id}) runs where no note can be delivered with a yes: "
-            "approve it without one, or decline it with a reason."
-        )
-
-
-def _not_a_decision(words: str) -> InvalidAnswer:
-    fault: dict[str, Any] = {"path": [], "message": words, "type": "not_a_decision"}
-    return InvalidAnswer([fault], "This is no decision")
-
-
-def already(request: Request) -> HitlError:
-    """The error that says who was first."""
-    who = request.reviewer or "nobody"
-    when = f" at {request.decided_at:%Y-%m-%d %H:%M:%S} UTC" if request.decided_at else ""
-    return AlreadyDecided(
-        f"{request.tool_name} ({request.id}) is already {request.state}, by {who}{when}. "
-        "Nothing was changed.",
-        by=request.reviewer,
-        at=request.decided_at,
-        state=request.state,
-    )
-
-
-def as_json(decision: Decision) -> dict[str, Any]:
-    """A decision as its JSON object; `Answer` data is left to whoever masks it."""
-    match decision:
-        case Approve(args=args, note=note):
-            more: dict[str, Any] = {"args": args, "note": note}
-        case Decline(reason=reason, stop=stop):
-            more = {"reason": reason, "stop": stop or None}
-        case Respond(result=result):
-            return {"verdict": "respond", "result": result}
-        case Answer():
-            more = {}
-    return {"verdict": decision.verdict, **{k: v for k, v in more.items() if v is not None}}

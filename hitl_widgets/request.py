@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
@@ -330,6 +330,20 @@ def from_row(columns: Mapping[str, Any], doc: Mapping[str, Any], store: Any = No
     if values.get("evaluation") is not None:
         values["evaluation"] = Evaluation(values["evaluation"])
     return Request(**values, store=store)
+
+
+def fresh(request: Request, **changes: Any) -> Request:
+    """A request as it is before anybody decided it."""
+    undecided: dict[str, Any] = {
+        "state": "pending",
+        "decision": None,
+        "reviewer": None,
+        "identity_source": None,
+        "via": None,
+        "decided_at": None,
+        "votes": (),
+    }
+    return replace(request, **{**undecided, **changes})
 
 
 def utc(seconds: float) -> datetime:

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 from . import deciders, surface
-from .desk import as_reviewer, desk_of
+from .decisions import as_reviewer
+from .desk import desk_of
 from .errors import NotAsked
 from .request import Decision, Receipt, Request, Reviewer, State, utc
 from .store import Store, open_store

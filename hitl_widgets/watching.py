@@ -64,12 +64,17 @@ class Watch:
         """The callables of a topic, oldest first."""
         return [call for of, call in list(self._calls.values()) if of == topic]
 
+    def all(self) -> list[tuple[Hashable, Callable[..., Any]]]:
+        """Every topic with its callable, oldest first."""
+        return list(self._calls.values())
+
     def _end(self, number: int) -> None:
         if self._calls.pop(number, None) is not None:
             self._left.put(None)
 
     def _look(self) -> None:
-        seen = self._version()
+        # What came between `add` and this thread's first look is news, too.
+        seen: object = None
         failing = False
         while True:
             with contextlib.suppress(queue.Empty):

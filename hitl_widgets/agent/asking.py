@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import to_jsonable_python
@@ -240,18 +239,4 @@ def asked_again(request: Request, ordinal: int, errors: list[dict[str, Any]]) ->
     return {"ordinal": ordinal, "scope": scope}
 
 
-def fresh(request: Request, **changes: Any) -> Request:
-    """A request as it is before anybody decided it."""
-    undecided: dict[str, Any] = {
-        "state": "pending",
-        "decision": None,
-        "reviewer": None,
-        "identity_source": None,
-        "via": None,
-        "decided_at": None,
-        "votes": (),
-    }
-    return replace(request, **{**undecided, **changes})
-
-
-__all__ = ["NOTHING", "HitlError", "Questions", "asked_again", "fresh", "in_place"]
+__all__ = ["NOTHING", "HitlError", "Questions", "asked_again", "in_place"]

@@ -10,8 +10,8 @@ from ..errors import HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
 from ..fingerprint import diff
 from ..previews.look import Looked, differences
 from ..previews.plain import told_why
-from ..request import Request, new_id
-from .asking import asked_again, fresh
+from ..request import Request, fresh, new_id
+from .asking import asked_again
 from .proposals import BLOCKED, DISABLED, describe, forbidden, identity
 
 if TYPE_CHECKING:

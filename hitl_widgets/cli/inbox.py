@@ -8,7 +8,8 @@ import json
 from typing import Any
 
 from .. import verbs
-from ..desk import Desk, default_reviewer, desk_of
+from ..decisions import default_reviewer
+from ..desk import Desk, desk_of
 from ..errors import HitlError
 from ..request import Answer, Approve, Decision, Decline, Request, Respond
 from ..terminal import Device, Left, asker, find, key_of, outcome, put, state, summary

@@ -122,7 +122,7 @@ async def _act(desk: DeskPort, message: Decide | DecideAll | Settle, via: str) -
             shown = [(one.request_id, decision, one.fingerprint) for one in message.requests]
             await desk.decide_all(shown, via=via)
         case Settle():
-            from ..desk import default_reviewer  # noqa: PLC0415  (as in `desk_of`)
+            from ..decisions import default_reviewer  # noqa: PLC0415  (as in `desk_of`)
 
             await desk.settle(
                 message.request_id,

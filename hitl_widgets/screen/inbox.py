@@ -11,7 +11,8 @@ from typing import Any, cast
 import traitlets
 
 from ..deciders import settings
-from ..desk import Desk, default_reviewer
+from ..decisions import default_reviewer
+from ..desk import Desk
 from ..errors import HitlError, RequestNotFound
 from ..request import WAITING, Decision, Request
 from ..store.base import Search, Store

@@ -12,7 +12,7 @@ from typing import Literal
 from . import files
 from .connection import Tx
 from .leases import Owner, host
-from .rows import loads
+from .rows import loads, reading
 
 Line = tuple[Literal["ok", "note", "problem"], str, str, str]
 """Verdict, what was looked at, what was found, what to do."""
@@ -31,8 +31,10 @@ def owners(tx: Tx) -> list[str]:
     recent = tx.rows(
         "SELECT doc FROM events WHERE kind = 'run-started' ORDER BY seq DESC LIMIT ?", (_RECENT,)
     )
-    began = [loads(row[0], "an event").get("owner") for row in recent]
-    return list(dict.fromkeys([*(row[0] for row in rows), *(o for o in began if o)]))
+    with reading("an event"):
+        began = [loads(row[0], "an event").get("owner") for row in recent]
+    found = dict.fromkeys([*(row[0] for row in rows), *began])
+    return [name for name in found if name and isinstance(name, str)]
 
 
 def describe(

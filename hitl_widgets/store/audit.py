@@ -7,14 +7,16 @@ change, a gap or a missing end is found by reading the chain again.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hitl_widgets.errors import StoreCorrupt
 from hitl_widgets.request import utc
 
 from .base import Event
 from .connection import Tx
-from .rows import canonical, dumps, loads
+from .rows import canonical, dumps, loads, reading
 
 START = "0" * 64
 """What stands before the first event."""
@@ -60,8 +62,9 @@ def _end(tx: Tx) -> tuple[int, str]:
     rows = tx.rows("SELECT value FROM meta WHERE name = 'audit_end'")
     if not rows:
         return 0, START
-    seq, digest = rows[0][0].split()
-    return int(seq), digest
+    with reading("the end of the audit trail"):
+        seq, digest = rows[0][0].split()
+        return int(seq), digest
 
 
 def _link(before: str, row: Sequence[Any]) -> str:
@@ -80,18 +83,21 @@ def read(tx: Tx, after: int, run_id: str | None, limit: int) -> list[Event]:
         f"SELECT {_COLUMNS} FROM events WHERE seq > ? {where} ORDER BY seq LIMIT ?",
         (after, *args, limit),
     )
-    return [
-        Event(
+    return [_event(row) for row in rows]
+
+
+def _event(row: sqlite3.Row) -> Event:
+    what = f"event {row['seq']}"
+    with reading(what):
+        return Event(
             seq=row["seq"],
             at=utc(row["at"]),
             kind=row["kind"],
             run_id=row["run_id"],
             request_id=row["request_id"],
             call_id=row["call_id"],
-            doc=loads(row["doc"], f"event {row['seq']}"),
+            doc=dict(loads(row["doc"], what)),
         )
-        for row in rows
-    ]
 
 
 def verify(tx: Tx) -> list[str]:
@@ -100,13 +106,24 @@ def verify(tx: Tx) -> list[str]:
     for row in _all(tx):
         if row[0] != seq + 1:
             return [f"audit trail: events {seq + 1} to {row[0] - 1} are missing"]
-        digest = _link(digest, row[:-1])
-        if digest != row[-1]:
+        before, digest = digest, row[-1]
+        if not _follows(before, row):
             return [f"audit trail: event {row[0]} was changed after it was written"]
         seq = row[0]
-    if (seq, digest) != _end(tx):
-        return [f"audit trail: the end is missing (event {_end(tx)[0]} was the last, not {seq})"]
+    try:
+        end = _end(tx)
+    except StoreCorrupt as error:
+        return [f"audit trail: {error}"]
+    if (seq, digest) != end:
+        return [f"audit trail: the end is missing (event {end[0]} was the last, not {seq})"]
     return []
+
+
+def _follows(before: str, row: Sequence[Any]) -> bool:
+    try:
+        return _link(before, row[:-1]) == row[-1]
+    except TypeError:  # a BLOB, which nobody writes here
+        return False
 
 
 def _all(tx: Tx) -> Iterator[tuple[Any, ...]]:

@@ -383,7 +383,14 @@ class Store(Protocol):
         """A human says how an ``outcome_unknown`` call ended.
 
         ``happened`` → done with `result`; ``give_up`` → failed; ``run_again`` → withdrawn, and
-        `opens` is the new question.
+        `opens` is the new question. All its questions of that state go along.
+
+        Raises
+        ------
+        AlreadyDecided
+            Its outcome is not unknown (any more).
+        NotPermitted
+            It has reviewers, and this is none of them.
         """
         ...
 

@@ -13,7 +13,7 @@ from hitl_widgets.request import Call, Request, State, from_row, new_id
 from . import arrows, audit, runs
 from .base import NewCall
 from .connection import Tx
-from .rows import REQUEST_COLUMNS, Row, call_doc, dumps, loads, to_call
+from .rows import REQUEST_COLUMNS, Row, call_doc, dumps, loads, reading, to_call
 
 ENDED = ("done", "failed")
 
@@ -128,12 +128,25 @@ def end(
 
 def erase(tx: Tx, row: sqlite3.Row) -> None:
     """Erase what only a running call may know: secret arguments and answers (R17)."""
-    template = loads(row["template"], f"call {row['id']}")
+    template = _template(row)
     args = loads(row["args"], f"call {row['id']}")
     tx.rows(
         "UPDATE calls SET args = ?, data = NULL WHERE id = ?",
         (dumps(_shown(args, template)), row["id"]),
     )
+
+
+def legible(row: sqlite3.Row) -> None:
+    """Refuse a row that this package did not write like that."""
+    to_call(row)
+    _template(row)
+    loads(row["data"] or "{}", f"call {row['id']}")
+
+
+def _template(row: Row) -> dict[str, Any]:
+    what = f"call {row['id']}"
+    with reading(what):
+        return dict(loads(row["template"], what))
 
 
 def _shown(args: dict[str, Any], template: Mapping[str, Any]) -> Any:
@@ -231,7 +244,7 @@ def orphan(tx: Tx, row: sqlite3.Row, why: str) -> None:
     What may run twice waits to run again (parked, `resume` starts it), the rest is
     ``outcome_unknown``.
     """
-    template = loads(row["template"], f"call {row['id']}")
+    template = _template(row)
     again = template.get("effect") == "read" or template.get("idempotent") is True
     if again and runs.get(tx, row["run_id"]).outcome is None:
         _park(tx, row, f"{why}; it may safely run again")
@@ -241,7 +254,7 @@ def orphan(tx: Tx, row: sqlite3.Row, why: str) -> None:
 
 def from_template(tx: Tx, row: sqlite3.Row, state: State) -> Request:
     """A request about a call that never had one."""
-    template = loads(row["template"], f"call {row['id']}")
+    template = _template(row)
     run = runs.get(tx, row["run_id"])
     highest = tx.rows(
         "SELECT coalesce(max(ordinal), -1) FROM requests WHERE tool_call_id = ?", (row["id"],)
@@ -266,16 +279,21 @@ def from_template(tx: Tx, row: sqlite3.Row, state: State) -> Request:
     )
     args = _shown(loads(row["args"], f"call {row['id']}"), template)
     doc = {"agent_path": [columns["agent_id"]], "origin": run.origin, **known, "args": args}
-    return from_row(columns, doc)
+    with reading(f"call {row['id']}"):
+        return from_row(columns, doc)
 
 
 def answers(tx: Tx, call_id: str) -> list[dict[str, Any]]:
     """Answers to a call's ``input`` requests that still stand, by ordinal."""
-    kept = loads(row_of(tx, call_id)["data"] or "{}", f"call {call_id}")
+    what = f"call {call_id}"
     standing = arrows.of_call(tx, call_id, "answered", "executing", "parked")
-    found = [
-        {"request_id": r.id, "ordinal": r.ordinal, **kept[r.id]} for r in standing if r.id in kept
-    ]
+    with reading(what):
+        kept = dict(loads(row_of(tx, call_id)["data"] or "{}", what))
+        found = [
+            {"request_id": r.id, "ordinal": r.ordinal, **kept[r.id]}
+            for r in standing
+            if r.id in kept
+        ]
     return sorted(found, key=lambda a: a["ordinal"])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 from . import audit
 from .connection import Tx
-from .rows import dumps, loads
+from .rows import dumps, loads, reading
 
 
 def add(tx: Tx, grant: dict[str, Any], by: dict[str, str]) -> None:
@@ -25,9 +26,14 @@ def listed(tx: Tx, tool_name: str | None, *, revoked: bool) -> list[dict[str, An
         where += " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
         args.append(tx.now)  # type: ignore[arg-type]
     rows = tx.rows(f"SELECT * FROM grants WHERE 1 {where} ORDER BY seq", args)
-    return [
-        {**loads(row["doc"], f"grant {row['id']}"), "revoked_at": row["revoked_at"]} for row in rows
-    ]
+    return [to_grant(row) for row in rows]
+
+
+def to_grant(row: sqlite3.Row) -> dict[str, Any]:
+    """A grant from its row."""
+    what = f"grant {row['id']}"
+    with reading(what):
+        return {**loads(row["doc"], what), "revoked_at": row["revoked_at"]}
 
 
 def revoke(tx: Tx, grant_id: str, by: dict[str, str]) -> bool:

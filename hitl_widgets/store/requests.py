@@ -26,7 +26,7 @@ from . import arrows, audit, calls, grants, runs
 from .base import Vote
 from .connection import Tx
 from .listing import Filters, select
-from .rows import canonical, dumps, loads, to_request
+from .rows import canonical, dumps, loads, reading, to_request
 
 STATES: tuple[State, ...] = get_args(State)
 
@@ -71,7 +71,10 @@ def decide(tx: Tx, votes: Sequence[Vote]) -> list[Receipt] | Expired:
 
 def secret_key(tx: Tx) -> bytes:
     """The store's key for secrets."""
-    return bytes.fromhex(tx.rows("SELECT value FROM meta WHERE name = 'secret_key'")[0][0])
+    rows = tx.rows("SELECT value FROM meta WHERE name = 'secret_key'")
+    with reading("the key for secrets"):
+        (key,) = (bytes.fromhex(row[0]) for row in rows)
+        return key
 
 
 def _ids(votes: Sequence[Vote]) -> list[str]:
@@ -126,11 +129,7 @@ def _may_vote(request: Request, vote: Vote) -> None:
         raise too_late(request)
     if request.state != "pending":
         raise arrows.standing(request)
-    if request.reviewers is not None and vote.reviewer not in request.reviewers:
-        raise NotPermitted(
-            f"{vote.reviewer} may not decide {request.tool_name} ({request.id}): its reviewers "
-            f"are {', '.join(request.reviewers)}."
-        )
+    _is_reviewer(request, vote.reviewer)
     if vote.fingerprint is not None and vote.fingerprint != request.fingerprint:
         raise StaleFingerprint(
             f"{request.tool_name} ({request.id}): the call that was shown "
@@ -147,6 +146,14 @@ def _may_vote(request: Request, vote: Vote) -> None:
                 at=utc(earlier["at"]),
                 state=request.state,
             )
+
+
+def _is_reviewer(request: Request, name: str) -> None:
+    if request.reviewers is not None and name not in request.reviewers:
+        raise NotPermitted(
+            f"{name} may not decide {request.tool_name} ({request.id}): its reviewers are "
+            f"{', '.join(request.reviewers)}."
+        )
 
 
 def _record(tx: Tx, key: bytes, vote: Vote) -> dict[str, Any]:
@@ -192,7 +199,8 @@ def _give_to_call(tx: Tx, request: Request, vote: Vote) -> None:
     if vote.call_args is not None:
         args = dumps(vote.call_args)
     if vote.data is not None:
-        data = dumps({**loads(data or "{}", f"call {row['id']}"), request.id: vote.data})
+        with reading(f"call {row['id']}"):
+            data = dumps({**loads(data or "{}"), request.id: vote.data})
     tx.rows("UPDATE calls SET args = ?, data = ? WHERE id = ?", (args, data, row["id"]))
 
 
@@ -317,6 +325,7 @@ def settle(
     if request.state != "outcome_unknown":
         raise arrows.standing(request)
     for each in arrows.of_call(tx, request.tool_call_id, "outcome_unknown"):
+        _is_reviewer(each, by["reviewer"])
         arrows.shift(tx, each, "settle", _SETTLED[how], detail={**by, "how": how})
     row = calls.row_of(tx, request.tool_call_id)
     if how == "run_again":

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from hitl_widgets.errors import StoreCorrupt
@@ -39,6 +40,31 @@ def canonical(value: Any) -> str:
     return json.dumps(
         _tagged(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
     )
+
+
+@contextmanager
+def reading(what: str) -> Generator[None]:
+    """Refuse a row that is not as this package writes it: edited by hand, or by something else.
+
+    Raises
+    ------
+    StoreCorrupt
+        Reading it failed.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, OSError) as error:
+        raise StoreCorrupt(
+            f"{what} is not as this package writes it ({error!r}): refused. Restore the file from "
+            "a backup."
+        ) from error
+
+
+def _texts(row: Row, names: Iterable[str]) -> None:
+    """Refuse a BLOB or a number where a name stands."""
+    for name in names:
+        if not isinstance(row[name], str | None):
+            raise TypeError(f"{name} is no text")
 
 
 def loads(text: Any, what: str = "a stored value") -> Any:
@@ -112,6 +138,9 @@ RUN_COLUMNS = [
 ]
 
 
+_RUN_TEXTS = RUN_COLUMNS[:11]
+
+
 def run_values(run: Run) -> dict[str, Any]:
     """Columns of a run."""
     values = {name: getattr(run, name) for name in RUN_COLUMNS}
@@ -129,20 +158,23 @@ def to_run(row: sqlite3.Row) -> Run:
     """A run from its row."""
     values: dict[str, Any] = {name: row[name] for name in RUN_COLUMNS}
     what = f"run {row['id']}"
-    values.update(
-        resumable=bool(row["resumable"]),
-        created_at=utc(row["created_at"]),
-        updated_at=utc(row["updated_at"]),
-        outcome=None if row["outcome"] is None else loads(row["outcome"], what),
-        origin=loads(row["origin"], what),
-    )
-    return Run(**values)
+    with reading(what):
+        _texts(row, _RUN_TEXTS)
+        values.update(
+            resumable=bool(row["resumable"]),
+            created_at=utc(row["created_at"]),
+            updated_at=utc(row["updated_at"]),
+            outcome=None if row["outcome"] is None else dict(loads(row["outcome"], what)),
+            origin=dict(loads(row["origin"], what)),
+        )
+        return Run(**values)
 
 
 # -- requests --------------------------------------------------------------------------------
 
 REQUEST_COLUMNS = tuple(sorted(COLUMNS))
 _TIMES = ("created_at", "expires_at", "decided_at")
+_REQUEST_TEXTS = tuple(name for name in REQUEST_COLUMNS if name not in (*_TIMES, "ordinal"))
 
 
 def request_values(request: Request) -> dict[str, Any]:
@@ -156,34 +188,42 @@ def request_values(request: Request) -> dict[str, Any]:
 def to_request(row: sqlite3.Row, store: Any = None) -> Request:
     """A request from its row."""
     columns = {name: row[name] for name in REQUEST_COLUMNS}
-    return from_row(columns, loads(row["doc"], f"request {row['id']}"), store)
+    what = f"request {row['id']}"
+    with reading(what):
+        _texts(row, _REQUEST_TEXTS)
+        return from_row(columns, dict(loads(row["doc"], what)), store)
 
 
 # -- calls -----------------------------------------------------------------------------------
 
 
+_CALL_TEXTS = ("id", "run_id", "frame", "turn", "tool_name", "state", "owner", "token")
+
+
 def to_call(row: Row) -> Call:
     """A call from its row."""
     what = f"call {row['id']}"
-    doc = loads(row["doc"], what)
-    evaluation = doc["evaluation"]
-    return Call(
-        id=row["id"],
-        run_id=row["run_id"],
-        tool_name=row["tool_name"],
-        args=loads(row["args"], what),
-        state=row["state"],
-        frame=row["frame"],
-        turn=row["turn"],
-        index=row["place"],
-        provider_id=doc["provider_id"],
-        permission=doc["permission"],
-        evaluation=None if evaluation is None else Evaluation(evaluation),
-        owner=row["owner"],
-        token=row["token"],
-        result=None if row["result"] is None else loads(row["result"], what),
-        notes=doc["notes"],
-    )
+    with reading(what):
+        _texts(row, _CALL_TEXTS)
+        doc = loads(row["doc"], what)
+        evaluation = doc["evaluation"]
+        return Call(
+            id=row["id"],
+            run_id=row["run_id"],
+            tool_name=row["tool_name"],
+            args=dict(loads(row["args"], what)),
+            state=row["state"],
+            frame=row["frame"],
+            turn=row["turn"],
+            index=int(row["place"]),
+            provider_id=doc["provider_id"],
+            permission=doc["permission"],
+            evaluation=None if evaluation is None else Evaluation(evaluation),
+            owner=row["owner"],
+            token=row["token"],
+            result=None if row["result"] is None else dict(loads(row["result"], what)),
+            notes=doc["notes"],
+        )
 
 
 def call_doc(call: Call) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from hitl_widgets.errors import StoreError
+from hitl_widgets.errors import StoreCorrupt, StoreError
 from hitl_widgets.request import ARROWS, TERMINAL, Run
 
-from . import arrows, audit, calls, requests, runs
+from . import arrows, audit, calls, grants, requests, runs
 from .connection import Tx
-from .rows import dumps, loads, to_run
+from .rows import dumps, loads, to_request, to_run
 
 Liveness = Callable[[str], str]
 
@@ -35,9 +35,10 @@ def _due(tx: Tx) -> list[str]:
 def _dead_owners(tx: Tx, liveness: Liveness) -> list[str]:
     owners = tx.rows(
         "SELECT DISTINCT owner FROM runs WHERE owner > '' UNION "
-        "SELECT DISTINCT owner FROM calls WHERE state = 'executing'"
+        "SELECT DISTINCT owner FROM calls WHERE state = 'executing' AND owner > ''"
     )
-    return [row[0] for row in owners if row[0] and liveness(row[0]) == "dead"]
+    names = [row[0] for row in owners if isinstance(row[0], str)]
+    return [name for name in names if liveness(name) == "dead"]
 
 
 def sweep(tx: Tx, liveness: Liveness) -> None:
@@ -103,24 +104,40 @@ def check(tx: Tx) -> list[str]:
     """Faults in the file, in the audit trail, and in what the tables say together."""
     said = [row[0] for row in tx.rows("PRAGMA integrity_check")]
     faults = [f"file: {line}" for line in said if line != "ok"]
-    return faults or [*audit.verify(tx), *_not_text(tx), *_disagreeing(tx)]
-
-
-_TEXTS = (
-    ("snapshots", "key", "value"),
-    ("requests", "id", "doc"),
-    ("calls", "id", "args"),
-    ("calls", "id", "template"),
-    ("documents", "name", "value"),
-)
+    return faults or [*audit.verify(tx), *_not_text(tx), *_illegible(tx), *_disagreeing(tx)]
 
 
 def _not_text(tx: Tx) -> list[str]:
     return [
-        f"{table} {row[0]}: {column} is not JSON text"
-        for table, key, column in _TEXTS
-        for row in tx.rows(f"SELECT {key} FROM {table} WHERE typeof({column}) <> 'text'")
+        f"{table} {row[0]}: value is not JSON text"
+        for table, key in (("snapshots", "key"), ("documents", "name"))
+        for row in tx.rows(f"SELECT {key} FROM {table} WHERE typeof(value) <> 'text'")
     ]
+
+
+_READERS: dict[str, Callable[[sqlite3.Row], object]] = {
+    "runs": to_run,
+    "calls": calls.legible,
+    "requests": to_request,
+    "grants": grants.to_grant,
+}
+
+
+def _illegible(tx: Tx) -> Iterator[str]:
+    """Rows that this package did not write like that."""
+    for table, read in _READERS.items():
+        for row in _every(tx, table):
+            try:
+                read(row)
+            except StoreCorrupt as error:
+                yield str(error)
+
+
+def _every(tx: Tx, table: str) -> Iterator[sqlite3.Row]:
+    after = 0
+    while rows := tx.rows(f"SELECT * FROM {table} WHERE seq > ? ORDER BY seq LIMIT 1000", (after,)):
+        yield from rows
+        after = rows[-1]["seq"]
 
 
 def _disagreeing(tx: Tx) -> list[str]:
