@@ -103,7 +103,7 @@ $(VENV)/.bench-stamp: $(VENV)/.dev-stamp
 
 bench: $(VENV)/.bench-stamp chromium ## measure against the figures written in tests/bench
 	HITL_TEST_ALL=1 $(PY) -m pytest tests/bench --capture=no --durations=0
-	for bench in agent forms screen wake; do $(PY) -m tests.bench.bench_$$bench || exit 1; done
+	for bench in agent forms runs screen wake; do $(PY) -m tests.bench.bench_$$bench || exit 1; done
 
 # --- checks ------------------------------------------------------------------------------------
 

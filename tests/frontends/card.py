@@ -32,11 +32,6 @@ def decline_with(shown: Locator, reason: str) -> None:
     dialog.get_by_role("button", name="Decline", exact=True).click()
 
 
-def open_row(inbox: Locator, tool: str = "delete_record") -> None:
-    """Open an inbox's row to its card."""
-    inbox.get_by_role("button", name=f"Open {tool}:").click()
-
-
 def decided(where: Locator, tool: str = "delete_record") -> Locator:
     """The card of a call that was decided and is still drawn by its widget."""
     return where.get_by_role("group", name=f"Decided: {tool}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from .card import approve, card, decided, decline_with, expect_silent, open_row
+from .card import approve, card, decided, decline_with, expect_silent
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -192,7 +192,6 @@ def test_a_restarted_kernel_loses_nothing(front: Front) -> None:
         expect_silent(card(book.output(1)))
     book.run(0)
     book.run(2)
-    open_row(book.output(2))
     approve(card(book.output(2)))
     expect(decided(book.output(2))).to_be_visible()
     book.run(3)
