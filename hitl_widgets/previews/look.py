@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -247,7 +248,10 @@ async def _in_thread(work: Callable[[], list[dict[str, Any]]]) -> list[dict[str,
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, parts, error)
 
-    threading.Thread(target=main, name="hitl-preview", daemon=True).start()
+    if sys.platform == "emscripten":  # a browser has no threads: everything waits for it there
+        main()
+    else:
+        threading.Thread(target=main, name="hitl-preview", daemon=True).start()
     return await done
 
 

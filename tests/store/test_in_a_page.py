@@ -16,6 +16,8 @@ import pytest
 from hitl_widgets import deciders
 from hitl_widgets.desk import desk_of
 from hitl_widgets.errors import StoreError
+from hitl_widgets.previews import look
+from hitl_widgets.previews.parts import parts_of
 from hitl_widgets.store import leases
 from hitl_widgets.store.files import DRIVE
 from hitl_widgets.store.sqlite import SqliteStore
@@ -66,3 +68,8 @@ def test_the_doctor_says_that_it_does_not_last(tmp_path: Path) -> None:
 def test_what_waits_is_decided_there_and_not_from_a_shell() -> None:
     assert "hitl.inbox()" in deciders.how_to_decide([], "/home/pyodide/store.sqlite")
     assert "shell" not in deciders.how_to_decide([], "/home/pyodide/store.sqlite")
+
+
+async def test_a_preview_is_made_without_a_thread() -> None:
+    parts = await look._in_thread(lambda: parts_of({"would delete": "abc-123"}))
+    assert parts != []
