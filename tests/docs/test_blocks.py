@@ -23,7 +23,11 @@ PAGES = [
     for page in sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").rglob("*.md")])
     if blocks(page)
 ]
-ASKED = {"How many rows?": hitl.Answer(10), "何行ですか?": hitl.Answer(10)}
+ASKED = {
+    "How many rows?": hitl.Answer(10),
+    "何行ですか?": hitl.Answer(10),
+    "Which order?": hitl.Answer(102),
+}
 
 BEFORE = {
     "front-ends.md": """
