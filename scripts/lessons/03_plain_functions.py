@@ -40,6 +40,33 @@ await delete_rows(orders[orders["status"] == "stale"])
 orders
 
 # %% [markdown]
+# ## A preview of what would happen
+#
+# Often the arguments do not hold the rows, but a condition. `preview=` is a function of the arguments
+# that only **looks**: what it returns stands on the card, above the buttons. `reads=("orders",)` binds
+# the table itself to your approval: if it changes while the card waits, the call does not run, and a
+# new card says what changed.
+#
+# Read the preview, then press **Approve**.
+
+
+# %%
+def rows_of(customer: str) -> pd.DataFrame:
+    return orders[orders["customer"] == customer]
+
+
+@hitl.require_approval(effect="destructive", preview=rows_of, reads=("orders",))
+async def delete_customer(customer: str) -> int:
+    """Delete all orders of a customer."""
+    global orders
+    gone = rows_of(customer)
+    orders = orders.drop(gone.index)
+    return len(gone)
+
+
+await delete_customer("Bob")
+
+# %% [markdown]
 # ## What a "no" looks like to the caller
 #
 # Press **Decline** (or decline with a reason) on this one.

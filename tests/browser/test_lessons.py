@@ -1,4 +1,4 @@
-"""Three lessons of the course as a student does them: in a real JupyterLab, with real clicks."""
+"""Four lessons of the course as a student does them: in a real JupyterLab, with real clicks."""
 
 from __future__ import annotations
 
@@ -52,6 +52,27 @@ def test_the_first_lesson_by_hand(open_notebook: OpenNotebook) -> None:
     assert "I was told: {'deleted': 'an old order'}" in lesson.said('run("Delete the old order")')
     assert "Keep the customer." in lesson.said('run("Delete the customer")')
     assert "not yet" in lesson.said("check_exercise")
+
+
+def test_the_third_lesson_by_hand(open_notebook: OpenNotebook) -> None:
+    """The rows that would go stand on the card: as the argument, then as a preview."""
+    lesson = Lesson(open_notebook, "03_plain_functions")
+    lesson.notebook.run_all()
+    first = lesson.card("await delete_rows(orders[", "delete_rows")
+    expect(first.get_by_role("table")).to_contain_text("Ada")
+    approve(first)
+    second = lesson.card('await delete_customer("Bob")', "delete_customer")
+    rows = second.get_by_role("group", name="Preview").get_by_role("table")
+    expect(rows.get_by_role("row")).to_have_count(2)
+    expect(rows).to_contain_text("Bob")
+    expect(second).to_contain_text("Reads orders")
+    approve(second)
+    third = lesson.card("await delete_rows(orders)", "delete_rows")
+    expect(third).not_to_contain_text("Bob")
+    decline_with(third, "Keep them.")
+    approve(lesson.card("await publish(", "publish"))
+    lesson.notebook.wait_done()
+    assert "Declined: Keep them." in lesson.said("await delete_rows(orders)")
 
 
 def test_the_fifth_lesson_by_hand(open_notebook: OpenNotebook) -> None:

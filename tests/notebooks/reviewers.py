@@ -20,7 +20,7 @@ _DECISIONS: dict[str, tuple[list[Decision], list[Decision]]] = {
         [hitl.Answer({"name": "Ada", "age": 36}), hitl.Answer([3, 7])],
     ),
     "03": (
-        [hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve()],
+        [hitl.Approve(), hitl.Approve(), hitl.Decline("Keep them."), hitl.Approve()],
         [hitl.Approve(), hitl.Respond([0])],
     ),
     "04": ([hitl.Decline("Ask finance first.")], []),
