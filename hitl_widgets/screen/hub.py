@@ -248,6 +248,8 @@ class HubWidget(_Answering):
     _hub = anywidget.WidgetTrait().tag(sync=True)
     shows = traitlets.Unicode().tag(sync=True)
     view = traitlets.Dict().tag(sync=True)
+    late = traitlets.Bool(False).tag(sync=True)  # noqa: FBT003
+    """Some page came too late for the record to take its widget's place there."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(_hub=hub(), **kwargs)
@@ -292,10 +294,14 @@ class HubWidget(_Answering):
         """Freeze for good: once the record stands everywhere, the widget is closed.
 
         A page that was loaded after the output was displayed does not know the output's id, and
-        keeps showing the widget: then it stays.
+        keeps showing the widget: then it stays, and says that.
         """
         self.freeze()
-        if self.displayed and self._seen_by == frozenset(_pages):
+        if not self.displayed:
+            return
+        if self._seen_by != frozenset(_pages):
+            self.late = True
+        else:
             layout: Any = cast("Any", self).layout
             self.close()
             layout.close()

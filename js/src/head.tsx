@@ -89,8 +89,15 @@ function Why({ view }: { view: RequestView }) {
   return (
     <p class="why">
       {before}
-      {view.agent_path.slice(0, -1).map((parent) => `${parent} › `)}
-      <b>{agent}</b>
+      <Revealed
+        text={view.agent_path
+          .slice(0, -1)
+          .map((parent) => `${parent} › `)
+          .join("")}
+      />
+      <b>
+        <Revealed text={agent} />
+      </b>
       {after}
     </p>
   );

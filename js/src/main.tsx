@@ -37,11 +37,17 @@ export function mount({ model, el, host }: MountProps, hub: Pick<Model, "get">):
   const draw = () => {
     const ui = { ...language(hub.get("locale")), port, embed };
     root.lang = ui.locale;
-    render(<UiContext.Provider value={ui}>{content(model)}</UiContext.Provider>, root);
+    render(
+      <UiContext.Provider value={ui}>
+        {content(model)}
+        {model.get("late") === true && <p class="alert">{ui.say("late")}</p>}
+      </UiContext.Provider>,
+      root,
+    );
     if (panel && isOver(model.get("view") as RunView)) handOn(root);
     lookAtFocus();
   };
-  const events = ["change:view", "change:requests"];
+  const events = ["change:view", "change:requests", "change:late"];
   for (const event of events) model.on(event, draw);
   guardKeys(root);
   draw();

@@ -103,6 +103,13 @@ describe("a run's panel", () => {
     await expect.element(page.getByText(/^Nobody waits for this run in a cell/)).toBeVisible();
   });
 
+  test("says when its page came too late for the record", async () => {
+    const { model } = show(run({ state: "completed" }), []);
+    expect(page.getByText(/^This page was loaded after/).elements()).toHaveLength(0);
+    model.set("late", true);
+    await expect.element(page.getByText(/^This page was loaded after/)).toBeVisible();
+  });
+
   test("tells the kernel when somebody is at work in what stays when the run ends", async () => {
     const { model } = show(run(), [
       request("c1"),

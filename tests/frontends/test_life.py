@@ -121,6 +121,7 @@ def test_a_page_that_is_loaded_again_has_the_card_back(
     approve(card(back.output(1)))
     expect(decided(back.output(1))).to_be_visible()
     expect(back.output(1)).to_contain_text("Told: {'deleted': 'abc-123'}")
+    expect(back.output(1)).to_contain_text("This page was loaded after the card appeared")
     back.wait_idle()
     back.run(back.add("print(ran)"))
     back.wait_done()
@@ -137,6 +138,9 @@ def test_a_decision_made_while_the_connection_is_down_counts_once_it_is_back(
     shown = card(book.output(1))
     expect(shown.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     network = lab_page.page.context
+    # JupyterLab notices too, sooner or later, and says so over everything: a person closes that.
+    notice = lab_page.page.get_by_role("dialog", name="Server Connection Error")
+    lab_page.page.add_locator_handler(notice, lambda it: it.get_by_role("button").last.click())
     network.set_offline(True)
     try:
         lab_page.page.evaluate("path => harness.kernel(path)._ws.close()", book.name)
@@ -149,6 +153,8 @@ def test_a_decision_made_while_the_connection_is_down_counts_once_it_is_back(
     told = "Told: {'deleted': 'abc-123'}"
     expect(book.output(1)).to_contain_text(told, timeout=KERNEL_LIMIT)
     book.wait_done()
+    expect(notice).to_have_count(0)
+    lab_page.page.remove_locator_handler(notice)
     assert book.text(2) == "after ['abc-123']\n"
 
 

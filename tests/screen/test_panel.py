@@ -151,8 +151,10 @@ class TestTheEnd:
         panel = a_panel()
         panel._ipython_display_()
         say(hub.hub(), {"type": "hello", "id": "h1", "page": "reloaded", "locale": "en"})
+        assert not panel.late
         panel.ended("completed", {"text": ""})
         assert panel.comm is not None
+        assert panel.late  # so it says that the saved notebook will not have the record
         assert len(published) == 2
 
     def test_not_while_somebody_is_at_work_in_it(
