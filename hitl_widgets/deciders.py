@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import shlex
 import sys
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
 from . import notifying
+from .calling import call
 from .errors import AgentDefinitionError
 from .policy import administrator
 from .request import RECORD, Decision, Decline, Record, Request, Reviewer
@@ -176,8 +176,7 @@ def decline_all(request: Request) -> Decision:
 
 async def consult(decide: Decide, request: Request) -> Decision | None:
     """Ask a scripted reviewer."""
-    answer = decide(request)
-    return await answer if inspect.isawaitable(answer) else answer
+    return await call(decide, request)
 
 
 def identity(decide: Decide, request: Request) -> tuple[Reviewer, str]:

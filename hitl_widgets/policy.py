@@ -8,17 +8,17 @@ Managed Agents API; tool- and run-level functions follow Mastra's ``requireToolA
 from __future__ import annotations
 
 import asyncio
-import contextvars
+import copy
 import functools
-import inspect
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from .calling import call_on
 from .errors import AgentDefinitionError
 from .fingerprint import digest
 from .request import Effect, Evaluation
@@ -190,17 +190,23 @@ class _Case:
         return await _call(function, self.context) is not False
 
 
+async def ask_function(function: Callable[[ApprovalContext], Any], context: ApprovalContext) -> Any:
+    """What a policy function says of a call; what it does to the arguments is lost."""
+    own = replace(
+        context,
+        args=copy.deepcopy(dict(context.args)),
+        request_context=copy.deepcopy(context.request_context),
+    )
+    return await call_on(_threads, function, own)
+
+
 async def _call(function: Callable[[ApprovalContext], Any] | None, context: ApprovalContext) -> Any:
     """Call a policy function; None when it is gone, raises or takes too long (R5)."""
     if function is None:
         return None
     try:
         async with asyncio.timeout(TIMEOUT):
-            if inspect.iscoroutinefunction(function):
-                return await function(context)
-            carry = contextvars.copy_context().run
-            answer = await asyncio.wrap_future(_threads.submit(carry, function, context))
-            return await answer if inspect.isawaitable(answer) else answer
+            return await ask_function(function, context)
     except Exception:  # noqa: BLE001  # a broken rule asks a human, whatever broke it
         return None
 

@@ -8,13 +8,15 @@ and whatever it still does is ignored (R8).
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import to_jsonable_python
 
-from ..errors import HitlError, InvalidAnswer, LeaseLost, ReplayMismatch, StoreError
+from ..errors import Expired, HitlError, InvalidAnswer, LeaseLost, ReplayMismatch, StoreError
 from ..fingerprint import digest, mask
 from ..request import Kind, Request
 from ..schema import Shape, shape_of
@@ -180,8 +182,9 @@ class Questions:
                     run.go_on()
                 case "approved" | "answered":
                     tell_decision(run.driver, now)
-                    await self._claim(now)
-                    return now
+                    with contextlib.suppress(Expired):  # the next look finds that
+                        await self._claim(now)
+                        return now
                 case "declined" | "expired":
                     tell_decision(run.driver, now)
                     if now.kind == "approval":
@@ -209,13 +212,13 @@ class Questions:
     async def step(self, name: str, fn: Callable[[], Any]) -> Any:
         """Run `fn` once, and remember its result over a re-run."""
         steps = await self._guarded(self.run.driver.steps_of, self.run.call.id)
-        if name in steps:
-            return steps[name]
-        value = fn()
-        value = await value if inspect.isawaitable(value) else value
-        steps[name] = to_jsonable_python(value)
-        await self._guarded(self.run.driver.keep_steps)
-        return value
+        if name not in steps:
+            value = fn()
+            value = await value if inspect.isawaitable(value) else value
+            steps[name] = to_jsonable_python(value)
+            await self._guarded(self.run.driver.keep_steps)
+        # The same at the first pass as after a restart: its JSON, which nobody else changes.
+        return copy.deepcopy(steps[name])
 
     def progress(self, fraction: float | None, message: str) -> None:
         """Say how far the body is."""

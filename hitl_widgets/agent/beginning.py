@@ -36,6 +36,8 @@ async def begin(
     administrator()
     agent.loop = asyncio.get_running_loop()
     await agent.prepare()
+    if options.output_type is not None:
+        Output.check(agent.entries)
     run = _new_run(agent, run_id, prompt, key, options)
     if key is not None:
         earlier = await _named(agent, run)

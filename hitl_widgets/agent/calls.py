@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from .. import calling
 from ..errors import (
     HitlError,
     LeaseLost,
@@ -23,7 +24,7 @@ from .asking import NOTHING, Questions
 from .claiming import claim
 from .context import ToolContext
 from .proposals import BLOCKED, DISABLED, HOOK_FAILED, forbidden
-from .tools import Block, Entry, HookCall, Tool, call_hook
+from .tools import Block, Entry, HookCall, Tool
 
 if TYPE_CHECKING:
     from .frames import FrameRun
@@ -142,7 +143,7 @@ class CallRun:
             return None
         before, seen = digest(self.call.args), self._hook_call()
         try:
-            answer = await call_hook(hook, seen)
+            answer = await calling.call(hook, seen)
         except Exception:  # noqa: BLE001  # R3: a hook that raises blocks the call
             return HOOK_FAILED.format("before_tool_call")
         if isinstance(answer, Block):
@@ -275,8 +276,8 @@ class CallRun:
 
     def _warn_of_results(self, value: Any, error: BaseException | None) -> None:
         if value is not None or error is not None:
-            said = f"raised {error!r}" if error is not None else "returned a value"
-            self.driver.log(f"{self.tool.id} {said} after ctx.suspend(): that is ignored.")
+            did = "returned a value" if error is None else f"raised {calling.said(error)}"
+            self.driver.log(f"{self.tool.id} {did} after ctx.suspend(): that is ignored.")
 
     def _outcome(self, value: Any, error: BaseException | None) -> tuple[str, dict[str, Any]]:
         if error is not None:
@@ -296,6 +297,9 @@ class CallRun:
         durable = self.call.permission != "allow"
         try:
             self.driver.desk.store.finish(self.call.id, self.token, state, result, durable=durable)
+        except ValueError as e:  # an integer of more digits than text may have
+            self._keep("failed", _error(e))
+            return
         except LeaseLost:
             self.driver.log(f"{self.tool.id}: its outcome was settled by a human meanwhile.")
             return
@@ -309,9 +313,9 @@ class CallRun:
         if hook is None:
             return
         try:
-            await call_hook(hook, self._hook_call(), self._result["value"])
+            await calling.call(hook, self._hook_call(), self._result["value"])
         except Exception as e:  # noqa: BLE001  # what ran, ran: the hook's fault is told
-            self.driver.log(f"after_tool_call failed on {self.tool.id}: {e!r}")
+            self.driver.log(f"after_tool_call failed on {self.tool.id}: {calling.said(e)}")
 
     # -- what questions do to the call
 
@@ -369,12 +373,9 @@ async def _outcome_of(
     """What a body returns or raises; both are its result (R8)."""
     try:
         return await tool.run(args, context), None
-    except (KeyboardInterrupt, asyncio.CancelledError) as e:
-        task = asyncio.current_task()
-        if isinstance(e, KeyboardInterrupt) or (task is not None and task.cancelling()):
+    except BaseException as e:
+        if calling.is_for_us(e):
             raise
-        return None, e
-    except BaseException as e:  # noqa: BLE001
         return None, e
 
 
@@ -386,4 +387,4 @@ def _abandon(body: asyncio.Future[Any]) -> None:
 
 
 def _error(error: BaseException) -> dict[str, Any]:
-    return {"type": "error", "value": f"{type(error).__name__}: {error}"}
+    return {"type": "error", "value": calling.said(error)}

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
+from ..errors import Expired, HitlError, InvalidAnswer, StaleFingerprint, ToolChanged
 from ..fingerprint import diff
 from ..previews.look import Looked, differences
 from ..previews.plain import told_why
@@ -45,6 +45,9 @@ async def claim(run: CallRun, request: Request) -> bool:
         return False
     except (StaleFingerprint, ToolChanged) as e:
         await _stale(run, request, args, e)
+        return False
+    except Expired as e:  # the store has written that down; the frame acts on it
+        run.driver.problems[request.id] = e
         return False
     return True
 

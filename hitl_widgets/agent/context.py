@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
-
-T = TypeVar("T")
+from typing import Any, Protocol
 
 
 class _Recorded:
@@ -105,8 +103,12 @@ class ToolContext:
         """Ask a human yes or no and wait in place; only a human answers this (R7)."""
         return await self._link.confirm(message)
 
-    async def step(self, name: str, fn: Callable[[], T | Awaitable[T]]) -> T:
-        """Run `fn` once and remember its JSON result over a re-run of the body and a restart."""
+    async def step(self, name: str, fn: Callable[[], Any]) -> Any:
+        """Run `fn` once; its result as JSON, which outlives a re-run of the body and a restart.
+
+        What JSON has no words for comes back as JSON says it, the first time too: a date as text,
+        a model as a dict.
+        """
         return await self._link.step(name, fn)
 
     def progress(self, fraction: float | None = None, message: str = "") -> None:

@@ -103,7 +103,7 @@ async def _extracted(
     """The data in a message: by itself, or as a model finds it; checked either way (R4)."""
     try:
         return (shape.dump(shape.validate(json.loads(prompt))),)
-    except (ValueError, InvalidAnswer):
+    except (ValueError, RecursionError, InvalidAnswer):
         pass
     asked = _question(request)
     found = await models.fill_in(

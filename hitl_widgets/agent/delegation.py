@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SnapshotNotFound
-from ..policy import FUNCTION, ApprovalContext, Policy, Predicate
+from ..policy import FUNCTION, ApprovalContext, Policy, Predicate, ask_function
 from ..request import Call
 from ..schema import shape_of_parameters
 from . import models
@@ -77,15 +75,8 @@ def any_of(functions: Sequence[Predicate | None]) -> Predicate | None:
 
     async def ask_all(context: ApprovalContext) -> bool:
         for function in functions:
-            if function is None or await _says(function, context) is not False:
+            if function is None or await ask_function(function, context) is not False:
                 return True
         return False
 
     return ask_all
-
-
-async def _says(function: Predicate, context: ApprovalContext) -> Any:
-    if inspect.iscoroutinefunction(function):
-        return await function(context)
-    answer = await asyncio.to_thread(function, context)
-    return await answer if inspect.isawaitable(answer) else answer

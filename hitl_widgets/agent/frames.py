@@ -373,5 +373,5 @@ class FrameRun:
 
     def _declined_too_often(self, turn: _Turn) -> bool:
         declined = [(c, r) for c, asked in turn for r in asked if r.state == "declined"]
-        counts = [(self.entries[c.tool_name].tool, self.driver.declined(r)) for c, r in declined]
-        return any(count >= tool.max_declines for tool, count in counts)
+        counts = [(self.entries.get(c.tool_name), self.driver.declined(r)) for c, r in declined]
+        return any(e is not None and count >= e.tool.max_declines for e, count in counts)

@@ -36,6 +36,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from ..errors import AgentDefinitionError, ModelFailed, SnapshotVersion
 from ..live import filled
+from ..schema import is_json
 
 NUDGE = "Give the final answer by calling the tool final_result."
 """Said to a model that answers in words where an object is wanted; no word of the user's."""
@@ -55,7 +56,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProposedCall:
-    """A tool call as the model wrote it. `args` is None when it is not a JSON object."""
+    """A tool call as the model wrote it; `args` is None for no JSON object, or a too deep one."""
 
     name: str
     args: dict[str, Any] | None
@@ -190,9 +191,9 @@ def _proposed(part: ToolCallPart) -> ProposedCall:
     raw = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
     try:
         args: Any = json.loads(raw or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         args = None
-    known = cast("dict[str, Any]", args) if isinstance(args, dict) else None
+    known = cast("dict[str, Any]", args) if isinstance(args, dict) and is_json(args) else None
     return ProposedCall(part.tool_name, known, part.tool_call_id, raw)
 
 

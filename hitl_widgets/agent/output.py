@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidAnswer
+from ..errors import AgentDefinitionError, InvalidAnswer
 from ..schema import Shape, shape_of
 from . import models
 
@@ -53,6 +53,15 @@ class Output:
         outer = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
         return {**outer, **shared}
 
+    @staticmethod
+    def check(tools: Container[str]) -> None:
+        """Refuse a tool of the same name: its calls would be taken for the answer, ungated."""
+        if NAME in tools:
+            raise AgentDefinitionError(
+                f"output_type is answered through a tool {NAME!r}, and the agent has one of its "
+                "own by that name: give that another id=."
+            )
+
     def accept(self, args: dict[str, Any] | None) -> Answer:
         """The answer in the tool's arguments.
 
@@ -84,7 +93,7 @@ class Output:
         for read in (json.loads, str):
             try:
                 value = self.shape.validate(read(text))
-            except (ValueError, InvalidAnswer):
+            except (ValueError, RecursionError, InvalidAnswer):
                 continue
             return Answer(value, self.shape.dump(value))
         return None

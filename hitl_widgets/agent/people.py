@@ -6,10 +6,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from .. import calling
 from ..deciders import Decide, consult, identity
 from ..errors import AlreadyDecided, HitlError
 from ..request import Request
-from .tools import call_hook
 
 if TYPE_CHECKING:
     from .drive import Driver
@@ -44,7 +44,7 @@ def tell_hook(driver: Driver, name: str, request: Request) -> None:
 
 async def _call_hook(name: str, hook: Any, request: Request) -> None:
     try:
-        await call_hook(hook, request)
+        await calling.call(hook, request)
     except Exception:  # noqa: BLE001  # a hook that is only told of something stops nothing
         _log.exception("%s failed on %s", name, request.id)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from .. import calling
 from ..errors import HitlError, InvalidAnswer
 from ..fingerprint import Fingerprint, digest, fingerprint, mask
 from ..policy import (
@@ -24,7 +25,7 @@ from ..schema import Shape
 from ..standing import Subject, covering
 from ..store.base import NewCall, Store
 from . import models, output
-from .tools import Entry, HookCall, Tool, call_hook
+from .tools import Entry, HookCall, Tool
 
 if TYPE_CHECKING:
     from .frames import FrameRun
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 UNKNOWN = "There is no tool named {0!r} here. Use only the tools you were given."
 DENIED = "Tool call denied by policy: {0} may not be called with these arguments."
 DISABLED = "Tool call blocked: {0} is disabled."
+_NO_OBJECT = "not a JSON object, or nested too deeply"
 HOOK_FAILED = "Tool call blocked: {0} failed."
 BLOCKED = "Tool call blocked: approval did not match {0} arguments."
 
@@ -178,7 +180,7 @@ async def _prepared(
     frame: FrameRun, tool: Tool, call: Call, proposed: models.ProposedCall
 ) -> dict[str, Any]:
     if proposed.args is None:
-        fault: dict[str, Any] = {"path": [], "message": "not a JSON object", "type": "json"}
+        fault: dict[str, Any] = {"path": [], "message": _NO_OBJECT, "type": "json"}
         raise InvalidAnswer([fault], f"The arguments of {tool.id} are not valid")
     args = tool.check(proposed.args)
     hook = frame.agent.hooks.prepare_tool_call
@@ -186,7 +188,7 @@ async def _prepared(
         return args
     seen = HookCall(tool.id, args, call.run_id, call.id, frame.state.agent_path)
     try:
-        await call_hook(hook, seen)
+        await calling.call(hook, seen)
     except Exception as e:
         raise _HookFailed("prepare_tool_call") from e
     return tool.check(seen.args)

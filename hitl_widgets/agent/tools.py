@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
@@ -103,7 +104,8 @@ class Tool:
 
     def _values(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Checked JSON arguments as the body gets them."""
-        value = self.shape.validate(dict(args))
+        # A copy: what a body does to its arguments changes nothing that was approved or is told.
+        value = self.shape.validate(copy.deepcopy(dict(args)))
         return cast("dict[str, Any]", value) if isinstance(value, Mapping) else _fields(value)
 
     async def look(self, args: Mapping[str, Any], *, bound_only: bool = False) -> Looked:
@@ -117,9 +119,13 @@ class Tool:
 
     def to_json(self, result: Any) -> Any:
         """A body's result as JSON, at once: what the model is told and the store keeps."""
-        if self.output_shape is not None:
-            return self.output_shape.dump(self.output_shape.validate(to_jsonable_python(result)))
-        return to_jsonable_python(result, fallback=repr, inf_nan_mode="strings")
+        if self.output_shape is None:
+            plain = to_jsonable_python(result, fallback=repr, inf_nan_mode="strings")
+        else:
+            plain = self.output_shape.dump(self.output_shape.validate(to_jsonable_python(result)))
+        # A history puts some levels around it, which is then too deep to be kept.
+        to_jsonable_python(functools.reduce(lambda inner, _: [inner], range(16), plain))
+        return plain
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -434,11 +440,3 @@ class Hooks:
     after_tool_call: Callable[[HookCall, Any], Any] | None = None
     on_request: Callable[[Any], Any] | None = None
     on_decision: Callable[[Any], Any] | None = None
-
-
-async def call_hook(hook: Callable[..., Any] | None, *args: Any) -> Any:
-    """Call a hook, awaiting it when it is asynchronous; None when there is none."""
-    if hook is None:
-        return None
-    answer = hook(*args)
-    return await answer if inspect.isawaitable(answer) else answer

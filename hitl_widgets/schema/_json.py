@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any, Final, TypeGuard
 
+MAX_BITS: Final = 14_280  # 4,299 digits: Python reads no longer integer from text
 MAX_DEPTH: Final = 200  # far deeper than any form, far below Python's own limit
 MAX_SAFE: Final = 2**53 - 1  # JavaScript rounds integers beyond
 
@@ -32,7 +33,9 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 def is_json(value: Any, depth: int = 0) -> bool:
     """Tell whether a value is plain JSON: what ``json.loads`` could have given."""
-    if value is None or type(value) in (str, int, float, bool):
+    if type(value) is int:
+        return value.bit_length() <= MAX_BITS
+    if value is None or type(value) in (str, float, bool):
         return True
     if depth > MAX_DEPTH:
         return False

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.store import requests
 
 from .making import Witness, agent_on, chunks_of, kinds, last_told, store_at, tell_back
 
@@ -139,3 +140,59 @@ class TestExpiry:
         (done,) = await agent.resume_decided()
         assert "in time" in done.text
         assert store.run(run.run_id).state == "completed"
+
+    @pytest.mark.parametrize("on_expire", ["decline", "withdraw"])
+    async def test_an_approval_that_nobody_acted_on_in_time_expires_at_the_claim(
+        self, tmp_path: Path, on_expire: Any
+    ) -> None:
+        """The claim finds it first, without a sweep: the run ends as it says, and is not broken."""
+        saw = Witness()
+        tool = saw.deleting(expires=0.3, on_expire=on_expire)
+        agent = agent_on(store_at(tmp_path), GO, [tool])
+        run = await agent.generate("go")
+        await agent.desk.decide(run.requests[0], hitl.Approve(), drive=False)
+        await asyncio.sleep(0.4)
+        done = await agent.attach(run.run_id)
+        assert (done.finish_reason, saw.did) == (
+            "stop" if on_expire == "decline" else "aborted",
+            [],
+        )
+        assert agent.store.request(run.requests[0].id).state == "expired"
+
+    @pytest.mark.parametrize("how", ["ask", "confirm"])
+    async def test_an_answer_that_a_body_took_too_late_is_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        """A body that waits in place hears of no `Expired`: it ends, or is told no."""
+        heard: list[Any] = []
+
+        @hitl.tool(expires=30)
+        async def ask(ctx: hitl.ToolContext) -> str:
+            "Ask."
+            try:
+                heard.append(await (ctx.confirm("?") if how == "confirm" else ctx.ask(str, "?")))
+            except Exception as e:  # noqa: BLE001
+                heard.append(e)
+            return "went on"
+
+        agent = agent_on(store_at(tmp_path), [[hitl.call("ask")], tell_back], [ask])
+
+        def late(_: Any, request: hitl.Request) -> bool:
+            return request.state in ("approved", "answered")
+
+        monkeypatch.setattr(requests, "is_due", late)
+        decision = hitl.Approve() if how == "confirm" else hitl.Answer("here")
+        with hitl.reviewer(lambda _: decision):
+            done = await agent.run("go")
+        assert heard == ([False] if how == "confirm" else [])
+        assert ("went on" if how == "confirm" else "in time") in done.text
+
+
+async def test_a_decline_ends_well_though_its_tool_is_gone(tmp_path: Path) -> None:
+    """R14: what was declined needs no tool any more."""
+    agent = agent_on(store_at(tmp_path), GO, [Witness().deleting()])
+    run = await agent.generate("go")
+    await agent.desk.decide(run.requests[0], hitl.Decline("no"), drive=False)
+    (done,) = await agent_on(store_at(tmp_path), GO, []).resume_decided()
+    assert "no" in done.text
+    assert done.finish_reason == "stop"
