@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import hitl_widgets
 import hitl_widgets as hitl
 from hitl_widgets import surface
 from hitl_widgets.elicitation import host_of
@@ -128,7 +129,7 @@ class TestInTheRunsPanel:
         shown = Surface()
         surface.provide(lambda: shown)
         yield shown
-        surface.provide(lambda: None)
+        surface.provide(hitl_widgets._make_surface)
 
     async def test_it_is_shown_with_the_run_whose_call_asks(
         self, store: Any, toolset: Any, ledger: Any, shown: Surface, mode: str

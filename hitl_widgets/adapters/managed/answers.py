@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ class Answers:
 
     async def give(self, event: Event) -> Fate:
         """Send one answer."""
+        event = _as_utf8(event)
         fate: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         self._queue.append((event, fate))
         self._arrived(target_of(event))
@@ -92,13 +94,14 @@ class Answers:
             batch, self._queue = self._queue, []
             try:
                 await self._batch(batch)
-            except BaseException as e:
+            except asyncio.CancelledError:
+                for _, fate in batch:
+                    fate.cancel()
+                raise
+            except Exception as e:  # noqa: BLE001  # told to whoever waits for its fate
                 for _, fate in batch:
                     if not fate.done():
-                        fate.cancel() if isinstance(e, asyncio.CancelledError) else (
-                            fate.set_exception(e)
-                        )
-                raise
+                        fate.set_exception(e)
 
     async def _batch(self, batch: list[tuple[Event, asyncio.Future[Fate]]]) -> None:
         events = [event for event, _ in batch]
@@ -152,6 +155,11 @@ class Answers:
         if kind == "fatal" or (kind == "refused" and definite):
             return Fate("refused", str(error))
         return None
+
+
+def _as_utf8(event: Event) -> Event:
+    """Without halves of characters, which no request can carry."""
+    return json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def target_of(event: Event) -> str:

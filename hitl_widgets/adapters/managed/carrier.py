@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from ...request import Effect, Request
 from .answers import Answers, Fate
 from .history import Event, History, Waiting
 from .run import SessionAsk, SessionRun, no_edits
+
+_log = logging.getLogger("hitl_widgets")
 
 EFFECTS: Mapping[str, Effect] = {
     "read": "read",
@@ -95,8 +98,18 @@ class Carrier:
 
     def start(self, item: Item, work: Coroutine[Any, Any, None]) -> None:
         """Do something about an item in a task of its own."""
-        item.task = asyncio.create_task(work)
+        item.task = asyncio.create_task(self._or_said(item, work))
         item.task.add_done_callback(lambda _: self.news())
+
+    async def _or_said(self, item: Item, work: Coroutine[Any, Any, None]) -> None:
+        """What breaks on the way is said, and a person looks again: nothing waits unseen."""
+        try:
+            await work
+        except Exception as e:  # noqa: BLE001  # whatever broke it
+            _log.exception("session %s: %s was not carried out", self.session_id, item.key)
+            self.run.say("error", (self.run.title,), error=f"\nNot carried out: {e}\n")
+            if self.items.get(item.key) is item:
+                self.again(item)
 
     async def see_through(self, item: Item, follow: Follow) -> None:
         """Wait for an item's decision and do what it says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from .history import Event, History, part, permission_of
 from .run import SessionRun
@@ -33,8 +34,7 @@ class Drawing:
         path = self._history.agent_path(event, self._run.title)
         match event["type"]:
             case "agent.message":
-                for block in event.get("content") or ():
-                    self._run.say("text-delta", path, text=str(block.get("text") or ""))
+                self._run.say("text-delta", path, text=_text(event.get("content")))
             case "agent.tool_use" | "agent.mcp_tool_use":
                 self._call(event, path)
             case "agent.tool_result" | "agent.mcp_tool_result":
@@ -67,3 +67,9 @@ class Drawing:
         kind = "tool-error" if event.get("is_error") else "tool-result"
         call_id = self._call_id(target) or target
         self._run.say(kind, path, tool_call_id=call_id, result=event.get("content"))
+
+
+def _text(content: Any) -> str:
+    """The text of a message's blocks; of anything else, nothing."""
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    return "".join(str(part({"block": b}, "block").get("text") or "") for b in blocks)

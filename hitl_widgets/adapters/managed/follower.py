@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from .history import Event, History
-from .service import TRANSIENT, Service, fault
+from .service import TRANSIENT, GarbledError, Service, fault
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts to reach the service."""
@@ -46,7 +46,8 @@ class Follower:
             try:
                 return await self._service.retrieve()
             except TRANSIENT as e:
-                if fault(e) != "again":
+                # Never understood once, it would not be by waiting: a wrong address.
+                if fault(e) != "again" or isinstance(e, GarbledError):
                     raise
             await asyncio.sleep(pause)
             pause = longer(pause)

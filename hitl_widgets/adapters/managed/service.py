@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal, cast
 
 import anthropic
@@ -13,7 +13,12 @@ import httpx2
 
 from .history import Event
 
-TRANSIENT: tuple[type[Exception], ...] = (httpx2.HTTPError, anthropic.APIError)
+
+class GarbledError(Exception):
+    """What came is no answer of the service: something between it and here answered."""
+
+
+TRANSIENT: tuple[type[Exception], ...] = (httpx2.HTTPError, anthropic.APIError, GarbledError)
 """A cut connection and a silent one are not the SDK's errors: both families are needed."""
 
 Fault = Literal["again", "refused", "gone", "fatal"]
@@ -76,6 +81,28 @@ def plain(model: Any) -> Event:
         return cast("Event", model.to_dict(mode="json", exclude_unset=True, warnings=False))
 
 
+@contextmanager
+def _understood(client: Any) -> Generator[None]:
+    """The SDK's loose reading of what it does not know fails anywhere: as one error."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
+        raise GarbledError(
+            f"What came from {client.base_url} is no answer of the service ({type(e).__name__}: "
+            f"{e}). Check the client's base_url, and what stands in between (a proxy, a sign-in "
+            "page)."
+        ) from e
+
+
+def _events(models: Iterable[Any]) -> list[Event]:
+    """Those that say what they are; others say nothing that could be acted on."""
+    return [e for e in map(plain, models) if _told(e)]
+
+
+def _told(event: Event) -> bool:
+    return isinstance(event.get("type"), str) and isinstance(event.get("id", ""), str)
+
+
 class Service:
     """One session of the service.
 
@@ -98,20 +125,24 @@ class Service:
 
     async def retrieve(self) -> Event:
         """The session object."""
-        return plain(await self._sessions.retrieve(self.id))
+        with _understood(self.client):
+            session = plain(await self._sessions.retrieve(self.id))
+            # What is read of it elsewhere is there.
+            return {**session, "status": session["status"], "agent": {**session["agent"]}}
 
     async def list(self) -> list[Event]:
         """Every event so far, in order."""
-        found = self._sessions.events.list(self.id, limit=100)
-        return [plain(e) async for e in found]
+        with _understood(self.client):
+            return _events([e async for e in self._sessions.events.list(self.id, limit=100)])
 
     async def last_stop(self) -> Event | None:
         """The last idle's stop reason."""
-        found = self._sessions.events.list(
-            self.id, types=["session.status_idle"], order="desc", limit=1
-        )
-        async for event in found:
-            return cast("Event", plain(event).get("stop_reason"))
+        with _understood(self.client):
+            found = self._sessions.events.list(
+                self.id, types=["session.status_idle"], order="desc", limit=1
+            )
+            async for event in found:
+                return cast("Event", plain(event).get("stop_reason"))
         return None
 
     @asynccontextmanager
@@ -119,12 +150,23 @@ class Service:
         """Events from now on. It replays nothing: open it first, then list."""
         opened = await self._once.events.stream(self.id, timeout=self._silence)
         async with opened as events:
-            yield _each(events)
+            yield self._each(aiter(events))
+
+    async def _each(self, events: Any) -> AsyncGenerator[Event]:
+        while True:
+            with _understood(self.client):
+                try:
+                    event = plain(await anext(events))
+                except StopAsyncIteration:
+                    return
+            if _told(event):
+                yield event
 
     async def send(self, events: Sequence[Event]) -> list[Event]:
         """Send events, once; what the service kept."""
-        answer = await self._once.events.send(self.id, events=cast("Any", list(events)))
-        return [plain(e) for e in answer.data or ()]
+        with _understood(self.client):
+            answer = await self._once.events.send(self.id, events=cast("Any", list(events)))
+            return _events(answer.data or ())
 
     async def set_budget(self, cents: int, currency: str) -> None:
         """Raise the budget to so many of the currency's hundredths."""
@@ -147,8 +189,3 @@ class Service:
         """Close what was opened here."""
         if self.owned:
             await self.client.close()
-
-
-async def _each(events: Any) -> AsyncGenerator[Event]:
-    async for event in events:
-        yield plain(event)

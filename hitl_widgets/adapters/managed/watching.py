@@ -8,7 +8,7 @@ import weakref
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from ...deciders import Decide
 from ...errors import NotPermitted
@@ -165,17 +165,7 @@ class Hint:
 
 def webhook(payload: str | bytes, headers: Any, key: str) -> Hint | None:
     """See `hitl_widgets.adapters.managed_agents.webhook`."""
-    from standardwebhooks import Webhook, WebhookVerificationError  # noqa: PLC0415
-
-    given = {str(k).lower(): str(v) for k, v in dict(headers).items()}
-    try:
-        Webhook(key).verify(payload, given)
-    except WebhookVerificationError as e:
-        raise NotPermitted(
-            f"A webhook was refused ({e}): its signature or time is not right. Check the "
-            "endpoint's signing key, and this machine's clock."
-        ) from e
-    event: Event = json.loads(payload)
+    event = _verified(payload, headers, key)
     data = part(event, "data")
     hint = Hint(str(data.get("type")), str(data.get("id")), str(event.get("id")))
     if hint.event_id in _seen:
@@ -186,6 +176,29 @@ def webhook(payload: str | bytes, headers: Any, key: str) -> Hint | None:
     if hint.kind.startswith("session."):
         _go_and_look(hint.session_id)
     return hint
+
+
+def _verified(payload: str | bytes, headers: Any, key: str) -> Event:
+    from standardwebhooks import Webhook, WebhookVerificationError  # noqa: PLC0415
+    from standardwebhooks.webhooks import EmptyWebhookSecretError  # noqa: PLC0415
+
+    given = {str(k).lower(): str(v) for k, v in dict(headers).items()}
+    try:
+        hook = Webhook(key)
+    except (EmptyWebhookSecretError, ValueError, RuntimeError) as e:
+        raise NotPermitted(f"The webhook's signing key is none ({e}): it begins whsec_.") from e
+    try:
+        hook.verify(payload, given)
+        event: Any = json.loads(payload)
+    # Anybody may send anything: a header or body that the check cannot even read is refused too.
+    except (WebhookVerificationError, ValueError, TypeError) as e:
+        raise NotPermitted(
+            f"A webhook was refused ({e}): its signature or time is not right. Check the "
+            "endpoint's signing key, and this machine's clock."
+        ) from e
+    if not isinstance(event, dict):
+        raise NotPermitted("A webhook was refused: its body is no event.")
+    return cast("Event", event)
 
 
 def _go_and_look(session_id: str) -> None:
