@@ -20,6 +20,7 @@ from .decisions import already, as_json, as_reviewer, check_kind, not_json
 from .errors import Expired, HitlError, NotAsked, RequestNotFound, StaleFingerprint
 from .fingerprint import fingerprint, mask, unmask
 from .news import News
+from .policy import administrator
 from .request import (
     Answer,
     Approve,
@@ -38,6 +39,10 @@ from .store.base import Store, Vote
 
 _log = logging.getLogger("hitl_widgets")
 T = TypeVar("T")
+FEW = 200
+"""Runs forgotten in one transaction."""
+
+_HOUR, _DAY = 3_600, 86_400
 
 
 class Expert(Protocol):
@@ -76,6 +81,7 @@ class Desk(News):
         super().__init__(store)
         self.experts: dict[str, Expert] = {}
         self._executor = _one_thread()
+        self._forget_at = 0.0
 
     def after_fork(self, *, child: bool, held: bool) -> None:
         """See `News`; the parent's thread is not in the child either."""
@@ -110,6 +116,22 @@ class Desk(News):
             return method(*args, **kwargs)
         finally:
             self.tell()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget runs that ended longer ago than the administrator's file lets them be kept.
+
+        A few at a time, so that nobody waits for it; what waits and the audit trail stay.
+        """
+        if time.monotonic() < self._forget_at:
+            return
+        self._forget_at = time.monotonic() + _HOUR
+        try:
+            days = administrator().retention_days
+            if days is not None and self.store.prune(time.time() - days * _DAY, limit=FEW) == FEW:
+                self._forget_at = 0.0  # there may be more: at the next change
+        except HitlError:  # the change before it stands
+            _log.exception("old runs in %s cannot be forgotten now", self.store.location)
 
     # -- deciding ----------------------------------------------------------------------------
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
 
 from .errors import InvalidAnswer, NotAsked, NotPermitted
 from .fingerprint import fingerprint
 from .policy import Grant, administrator
 from .request import Request, new_id
+
+_LAST = datetime.max.replace(tzinfo=UTC).timestamp()
+"""No date is later."""
 
 Covers = Literal["exact", "fixed", "tool"]
 Reach = Literal["run", "thread", "until"]
@@ -133,11 +137,14 @@ def _faults(
     request: Request, rule: Rule, reaches: Sequence[Reach], now: float
 ) -> Iterable[dict[str, Any]]:
     unknown = [name for name in rule.fixed if name not in request.args]
+    if rule.covers not in get_args(Covers):
+        yield {"path": ["covers"], "message": f"Choose one of {', '.join(get_args(Covers))}"}
     if (rule.covers == "fixed") != bool(rule.fixed) or unknown:
         yield {"path": ["fixed"], "message": "Choose the arguments that stay as shown"}
     if rule.reach not in reaches:
         yield {"path": ["reach"], "message": f"Choose one of {', '.join(reaches)}"}
-    if rule.reach == "until" and (rule.until is None or rule.until <= now):
+    # Not "<= now": that is false of a NaN, which would be for ever.
+    if rule.reach == "until" and not (rule.until is not None and now < rule.until < _LAST):
         yield {"path": ["until"], "message": "Choose a time that is still to come"}
 
 

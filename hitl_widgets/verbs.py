@@ -134,6 +134,10 @@ async def settle(
         An unknown `how`.
     AlreadyDecided
         The request's outcome is not unknown (any more).
+    InvalidAnswer
+        The `result` is no JSON value.
+    NotPermitted
+        It has reviewers, and this is none of them.
     """
     if how not in ("happened", "run_again", "give_up"):
         raise NotAsked(f"settle({how!r}): say 'happened', 'run_again' or 'give_up'.")

@@ -561,10 +561,15 @@ class Store(Protocol):
         """Give unused space back to the disk."""
         ...
 
-    def prune(self, before: float) -> int:
+    def prune(self, before: float, *, limit: int | None = None) -> int:
         """Forget runs that ended before a time (POSIX seconds); how many.
 
         Those with something left to settle stay, and so does the whole audit trail.
+
+        Parameters
+        ----------
+        limit
+            No more than so many, those that ended first; None for all.
         """
         ...
 

@@ -490,9 +490,9 @@ class SqliteStore:
         self._db.outside("VACUUM")
         self._forget_log()
 
-    def prune(self, before: float) -> int:
+    def prune(self, before: float, *, limit: int | None = None) -> int:
         """See `base.Store.prune`."""
-        return self._write(lambda tx: upkeep.prune(tx, before))
+        return self._write(lambda tx: upkeep.prune(tx, before, -1 if limit is None else limit))
 
     def close(self) -> None:
         """See `base.Store.close`."""

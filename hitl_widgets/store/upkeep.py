@@ -160,14 +160,18 @@ def _disagreeing(tx: Tx) -> list[str]:
     ]
 
 
-def prune(tx: Tx, before: float) -> int:
-    """Forget ended runs that did not change since `before`; the audit trail stays whole."""
+def prune(tx: Tx, before: float, limit: int) -> int:
+    """Forget ended runs that did not change since `before`; the audit trail stays whole.
+
+    A `limit` below 0 is none.
+    """
     marks = ", ".join(f"'{state}'" for state in sorted(TERMINAL))
     doomed = tx.rows(
         f"""SELECT id FROM runs WHERE outcome IS NOT NULL AND updated_at < ?
             AND id NOT IN (SELECT run_id FROM calls WHERE state IN ('executing', 'outcome_unknown'))
-            AND id NOT IN (SELECT run_id FROM requests WHERE state NOT IN ({marks}))""",
-        (before,),
+            AND id NOT IN (SELECT run_id FROM requests WHERE state NOT IN ({marks}))
+            ORDER BY updated_at LIMIT ?""",
+        (before, limit),
     )
     for row in doomed:
         tx.rows("DELETE FROM requests WHERE run_id = ?", (row["id"],))

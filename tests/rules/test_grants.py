@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,9 @@ class TestAGrantIsNotGiven:
             Rule("exact", "thread"),
             Rule("exact", "until"),
             Rule("exact", "until", until=time.time() - 1),
+            Rule("exact", "until", until=math.nan),
+            Rule("exact", "until", until=math.inf),
+            Rule("everything", "run"),  # type: ignore[arg-type]
         ],
     )
     async def test_without_saying_what_and_for_how_long(self, tmp_path: Path, rule: Rule) -> None:

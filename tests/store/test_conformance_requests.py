@@ -159,6 +159,23 @@ class TestDeciding:
         assert claim(store, fingerprint="hf1:edited").args == {"id": "x"}
 
 
+class TestGranting:
+    def test_a_grant_is_kept_with_the_approval_that_gave_it(self, store: Store) -> None:
+        """R20."""
+        waiting(store)
+        store.decide([a_vote(grant={"id": "g_1", "tool_name": "delete_record"})])
+        (grant,) = store.grants()
+        assert (grant["id"], grant["reviewer"], grant["via"]) == ("g_1", "ada", "test")
+        assert [e.kind for e in store.events()][-2:] == ["approved", "grant"]
+
+    def test_an_approval_that_does_not_count_gives_none(self, store: Store) -> None:
+        waiting(store)
+        store.decide([a_vote(target="declined")])
+        with pytest.raises(AlreadyDecided):
+            store.decide([a_vote(grant={"id": "g_1", "tool_name": "delete_record"})])
+        assert store.grants() == []
+
+
 class TestQuorum:
     def test_the_vote_that_completes_it_moves_the_state(self, store: Store) -> None:
         waiting(store, quorum=2)
@@ -168,6 +185,38 @@ class TestQuorum:
         second = store.decide([a_vote(reviewer="bob")])[0]
         assert (second.state, second.votes) == ("approved", 2)
         assert [v["reviewer"] for v in store.request("req_1").votes] == ["ada", "bob"]
+
+    def test_each_vote_is_on_record(self, store: Store) -> None:
+        """R18."""
+        waiting(store, quorum=2)
+        store.decide([a_vote(fingerprint=FINGERPRINT)])
+        (vote,) = [e for e in store.events() if e.kind == "vote"]
+        assert (vote.request_id, vote.call_id) == ("req_1", "call_1")
+        said = {n: vote.doc[n] for n in ("reviewer", "verdict", "shown", "votes", "quorum")}
+        assert said == {
+            "reviewer": "ada",
+            "verdict": "approve",
+            "shown": FINGERPRINT,
+            "votes": 1,
+            "quorum": 2,
+        }
+
+    def test_a_vote_after_the_end_counts_no_more(self, store: Store) -> None:
+        """R1: a quorum that was not complete when it was declined is never completed."""
+        waiting(store, quorum=3)
+        store.decide([a_vote(target="declined")])
+        before = store.last_seq()
+        with pytest.raises(AlreadyDecided, match="declined"):
+            store.decide([a_vote(reviewer="bob")])
+        assert store.last_seq() == before
+        assert [v["reviewer"] for v in store.request("req_1").votes] == ["ada"]
+
+    def test_a_vote_for_what_was_not_shown_is_none(self, store: Store) -> None:
+        """R3, F2."""
+        waiting(store, quorum=2)
+        with pytest.raises(StaleFingerprint):
+            store.decide([a_vote(fingerprint="hf1:other")])
+        assert store.request("req_1").votes == ()
 
     def test_nobody_votes_twice(self, store: Store) -> None:
         waiting(store, quorum=2)
@@ -215,6 +264,29 @@ class TestClaiming:
         store.decide([a_vote(target=target)])  # type: ignore[arg-type]
         with pytest.raises(AlreadyDecided, match=target):
             claim(store)
+
+    @pytest.mark.parametrize("target", ["declined", "responded"])
+    def test_who_decided_is_said_before_what_differs(self, store: Store, target: str) -> None:
+        waiting(store)
+        store.decide([a_vote(target=target)])  # type: ignore[arg-type]
+        with pytest.raises(AlreadyDecided, match=target):
+            claim(store, fingerprint="hf1:other", schema_digest="other")
+
+    def test_a_request_that_expired_says_so(self, store: Store) -> None:
+        waiting(store)
+        store.move("req_1", "expire", "expired")
+        with pytest.raises(Expired, match="Nothing ran"):
+            claim(store, fingerprint="hf1:other")
+
+    def test_its_time_is_over_at_that_very_second(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """R5: `expires_at` is the first moment at which it is late."""
+        end = datetime(2100, 1, 1, tzinfo=UTC)
+        waiting(store, expires_at=end)
+        monkeypatch.setattr("hitl_widgets.store.connection.time.time", end.timestamp)
+        with pytest.raises(Expired, match="2100-01-01 00:00:00 UTC"):
+            store.decide([a_vote()])
 
     def test_another_call_than_approved_is_refused(self, store: Store) -> None:
         """R3, F20: nothing is changed, the caller makes it stale."""
@@ -312,6 +384,23 @@ class TestSettling:
             claim(store, fresh.id)
         store.decide([a_vote(fresh.id)])
         assert claim(store, fresh.id, "second").token == "second"
+
+    def test_it_does_not_run_again_without_a_new_question(self, store: Store) -> None:
+        running(store)
+        store.lose("call_1", "call", "timeout")
+        with pytest.raises(StoreError, match="opens="):
+            store.settle("req_1", "run_again", **self.who)
+        assert store.request("req_1").state == "outcome_unknown"
+        assert store.calls("run_1")[0].state == "outcome_unknown"
+
+    def test_its_reviewers_settle_it(self, store: Store) -> None:
+        """F30."""
+        running(store, reviewers=("ada", "bob"))
+        store.lose("call_1", "call", "timeout")
+        with pytest.raises(NotPermitted, match="eve"):
+            store.settle("req_1", "happened", **{**self.who, "reviewer": "eve"})
+        assert store.request("req_1").state == "outcome_unknown"
+        assert store.settle("req_1", "happened", **self.who).state == "done"
 
     def test_a_settled_call_fences_its_zombie(self, store: Store) -> None:
         running(store)
