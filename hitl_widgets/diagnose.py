@@ -58,12 +58,27 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{_MARKS[f.verdict]} {f.verdict}</td><td><strong>{html.escape(f.what)}"
-            f"</strong></td><td>{html.escape(f.found)}</td><td>{html.escape(f.do)}</td></tr>"
-            for f in self.findings
+        told = [f for v in ("problem", "note") for f in self.findings if f.verdict == v]
+        well = [f for f in self.findings if f.verdict == "ok"]
+        head = "What does not work here, or is good to know" if told else "Everything works here"
+        return (
+            f"<p><strong>hitl.doctor()</strong>: {head}</p>{_table(told)}"
+            f"<details><summary>{len(well)} things are well</summary>{_table(well)}</details>"
         )
-        return f"<table><tr><th></th><th>What</th><th>Found</th><th>To do</th></tr>{rows}</table>"
+
+
+def _table(findings: list[Finding]) -> str:
+    if not findings:
+        return ""
+    left = ' style="text-align:left;vertical-align:top"'
+    rows = "".join(
+        f"<tr><td{left}>{_MARKS[f.verdict]} {f.verdict}</td>"
+        f"<td{left}><strong>{html.escape(f.what)}</strong></td>"
+        f"<td{left}>{html.escape(f.found)}</td><td{left}>{html.escape(f.do)}</td></tr>"
+        for f in findings
+    )
+    heads = "".join(f"<th{left}>{word}</th>" for word in ("", "What", "Found", "To do"))
+    return f"<table><tr>{heads}</tr>{rows}</table>"
 
 
 def doctor(store: Any = None) -> Report:
@@ -190,7 +205,7 @@ def _page(here: Frontend) -> list[Finding]:
         "page",
         "a card was sent, and no page said hello: nobody sees it",
         "is the notebook open in a browser? reload it and run the cell again; if that does not "
-        "help, see the widgets that the page is given, below",
+        'help, look at "anywidget there"',
     )
     return [silent, *_served(here)]
 

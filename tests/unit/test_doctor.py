@@ -175,3 +175,21 @@ class TestThePolicyFile:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert "policy.json" in said(monkeypatch)["policy file"].found
+
+
+class TestTheReport:
+    def test_problems_come_first_and_what_is_well_is_folded(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(diagnose, "detect", lambda: replace(NOTEBOOK, can_await_cards=False))
+        report = hitl.doctor()
+        first, folded = report._repr_html_().split("<details>")
+        assert "await in a cell" in first
+        assert "Python" in folded
+        assert not report.ok
+        assert "✗ await in a cell" in str(report)
+
+    def test_what_was_found_is_text_and_no_html(self) -> None:
+        report = diagnose.Report((diagnose.Finding("problem", "<b>", "<i>", "<u>"),))
+        assert "<b>" not in report._repr_html_().replace("<br>", "")
+        assert "&lt;i&gt;" in report._repr_html_()
