@@ -12,7 +12,7 @@ from .clean import clean_html, clean_markdown
 
 LONGEST = 20_000
 """Characters of one text that are kept; a preview says how many there were."""
-IMAGE_BYTES = 400_000
+IMAGE_BYTES = 200_000
 """Bytes of an image that are kept; a larger one is named and left out."""
 
 _MAGIC = {
@@ -92,7 +92,7 @@ def image(data: bytes, alt: str = "") -> Shown:
     Parameters
     ----------
     data
-        The file's bytes, at most 400,000.
+        The file's bytes, at most 200,000.
     alt
         What it shows, in words: for those who do not see it, for saved notebooks and terminals.
 

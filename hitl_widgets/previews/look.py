@@ -24,7 +24,7 @@ from .parts import parts_of
 
 SECONDS = 10.0
 """So long a preview may take, unless its tool says otherwise."""
-BYTES = 600_000
+BYTES = 300_000
 """Of a preview's JSON; beyond, parts are left out, and it says so."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..describe import KIND, describe_arguments
+from ..errors import NotDescribable
 from ..fingerprint import digest
 from ..variables import MISSING
 
@@ -26,11 +27,16 @@ def summary(name: str, value: Any) -> dict[str, Any]:
     Raises
     ------
     NotDescribable
-        It has no exact form.
+        It has no exact form, or holds a secret.
     """
     if value is MISSING:
         return {"type": "", "missing": True, "sha256": digest("missing")}
     told = describe_arguments({name: value}, where="reads")
+    if told.secrets:
+        raise NotDescribable(
+            f"reads: {name} holds a secret, and what a call reads is told by an open digest. Pass "
+            "the secret as an argument: secret=(…)."
+        )
     content = told.args[name]
     kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     if isinstance(content, dict) and KIND in content and "sha256" in content:
@@ -38,7 +44,7 @@ def summary(name: str, value: Any) -> dict[str, Any]:
         kept = {k: described[k] for k in ("shape", "columns", "sha256") if k in described}
         return {"type": described.get("type", kind), **kept}
     text = json.dumps(content, ensure_ascii=False)
-    shown = {"value": text} if len(text) <= LONGEST and not told.secrets else {}
+    shown = {"value": text} if len(text) <= LONGEST else {}
     return {"type": kind, **shown, "sha256": digest(content)}
 
 

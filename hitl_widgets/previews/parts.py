@@ -13,6 +13,8 @@ from pydantic_core import to_jsonable_python
 
 from . import kinds, tables
 
+DPI = (100, 60, 40)
+"""Dots per inch of a figure: fewer when it would be too large to be shown."""
 MOST = 12
 """Parts of one preview; with more it says how many."""
 
@@ -88,13 +90,18 @@ def _figure(value: Any) -> kinds.Shown:
     figure = value if hasattr(value, "savefig") else getattr(value, "figure", None)
     if figure is None:
         return _as_json(value)
-    held = io.BytesIO()
-    figure.savefig(held, format="png", dpi=100, bbox_inches="tight")
+    drawn = b""
+    for dpi in DPI:
+        held = io.BytesIO()
+        figure.savefig(held, format="png", dpi=dpi, bbox_inches="tight")
+        drawn = held.getvalue()
+        if len(drawn) <= kinds.IMAGE_BYTES:
+            break
     title = figure.get_suptitle() or next((a.get_title() for a in figure.axes), "")
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         cast("Any", pyplot).close(figure)
-    return kinds.image(held.getvalue(), title)
+    return kinds.image(drawn, title)
 
 
 def _chart(value: Any) -> kinds.Shown:

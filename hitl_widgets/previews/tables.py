@@ -7,14 +7,18 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from ..describe import describe_table
+
+Row = TypeVar("Row")
 
 ROWS = 50
 """Rows that are kept to be looked at."""
 COLUMNS = 30
 """Columns that are kept to be looked at."""
+BYTES = 60_000
+"""Of a table's rows as JSON: with long cells fewer rows are kept."""
 CELL = 200
 """Characters of one cell that are kept; it says how many there were."""
 
@@ -23,15 +27,23 @@ def table(value: Any) -> dict[str, Any]:
     """A pandas or polars table or series: shape, columns, first rows, digest of all of it."""
     told = describe_table(value)
     names, index, rows = _pandas(value) if told["type"].startswith("pandas") else _polars(value)
+    shown = _fitting([[_cell(v) for v in row] for row in rows])
     return {
         "kind": "table",
         "type": told["type"],
         "shape": [told["shape"][0], len(names)],
         "columns": [[_cell(str(name)), str(kind)] for name, kind in names[:COLUMNS]],
-        "index": index,
-        "rows": [[_cell(v) for v in row] for row in rows],
+        "index": None if index is None else index[: len(shown)],
+        "rows": shown,
         "sha256": told["sha256"],
     }
+
+
+def _fitting(rows: list[Row]) -> list[Row]:
+    """Half of the rows, and half again, until they are small enough to be shown."""
+    while len(rows) > 1 and len(json.dumps(rows)) > BYTES:
+        rows = rows[: len(rows) // 2]
+    return rows
 
 
 def _pandas(value: Any) -> tuple[list[tuple[Any, Any]], list[Any] | None, list[Any]]:
@@ -74,7 +86,7 @@ def changes(before: Any, after: Any) -> dict[str, Any]:
     columns = [*before.columns, *(c for c in after.columns if c not in before.columns)]
     old, new = _texts(before), _texts(after)
     rows = _changed(old, new, columns)
-    kept = list(islice(rows, ROWS))
+    kept = _fitting(list(islice(rows, ROWS)))
     left = _counts(old, new)
     digest = hashlib.sha256(f"{_sha(before)}{_sha(after)}".encode()).hexdigest()
     return {

@@ -247,6 +247,21 @@ class TestWhatACallReads:
         with pytest.raises(hitl.NotDescribable, match="orders"):
             await asked(tmp_path, reads=("orders",))
 
+    async def test_and_holds_a_secret_is_an_error(self, tmp_path: Path) -> None:
+        """R17: its digest is open, and could be searched for."""
+        globals()["orders"] = {"key": SecretStr("s3cret")}
+        with pytest.raises(hitl.NotDescribable, match="holds a secret") as caught:
+            await asked(tmp_path, reads=("orders",))
+        assert "s3cret" not in str(caught.value)
+
+    async def test_and_is_a_short_plain_value_is_shown(self, tmp_path: Path) -> None:
+        globals()["orders"] = 0.5
+        agent, run, request = await asked(tmp_path, reads=("orders",))
+        assert request.reads["orders"]["value"] == "0.5"
+        globals()["orders"] = 0.75
+        with pytest.raises(hitl.StaleFingerprint, match=r"was float 0\.5, now it is float 0\.75"):
+            await agent.approve_tool_call(run_id=run.run_id)
+
 
 class TestAGatedFunction:
     async def test_shows_its_preview_and_binds_what_it_reads(self) -> None:

@@ -146,7 +146,7 @@ class TestPictures:
     def test_one_that_is_too_large_is_named_and_left_out(self) -> None:
         part = only(previews.image(PNG + b"\0" * IMAGE_BYTES, "a map"))
         assert part["kind"] == "text"
-        assert "a map: 400,0" in part["text"]
+        assert "a map: 200,0" in part["text"]
 
     def test_pillow(self) -> None:
         from PIL import Image
@@ -166,6 +166,17 @@ class TestPictures:
         part = only(figure)
         assert (part["mime"], part["alt"]) == ("image/png", "Totals")
         assert not plt.fignum_exists(figure.number)
+
+    def test_a_figure_that_would_be_too_large_is_drawn_smaller(self) -> None:
+        import numpy as np
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 6))
+        noise = np.random.default_rng(0).random((600, 600))
+        figure.subplots().imshow(noise, interpolation="nearest")
+        part = only(figure)
+        assert part["kind"] == "image"
+        assert 0 < part["bytes"] <= IMAGE_BYTES
 
     def test_an_altair_chart_is_drawn_here_and_loads_nothing(self) -> None:
         import altair as alt
