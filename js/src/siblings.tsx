@@ -10,6 +10,7 @@ import { Gate } from "./gate";
 import type { DecisionDoc, RequestView } from "./generated/messages";
 import { inline, type Node, parse } from "./json";
 import type { Verdict } from "./press";
+import { hasHidden, lookAlikes } from "./reveal";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
 import type { Key } from "./words";
@@ -134,6 +135,11 @@ function Table({ views }: { views: RequestView[] }) {
   const differing = pointers.filter((p) => !same.includes(p));
   if (new Set(views.map((view) => view.tool)).size > 1) return null;
   if (differing.length === 0 || differing.length > MOST_COLUMNS) return null;
+  const read = pointers
+    .filter((p) => !secret(p))
+    .flatMap((p) => [p, ...calls.map((call) => textOf(call.get(p)))])
+    .join("\n");
+  const alike = lookAlikes(read);
   return (
     <>
       {same.length > 0 && same.length <= MOST_COLUMNS && (
@@ -179,6 +185,10 @@ function Table({ views }: { views: RequestView[] }) {
           </tbody>
         </table>
       </section>
+      {alike.length > 0 && (
+        <p class="caution">{say("mark.lookalike", { chars: alike.join(", ") })}</p>
+      )}
+      {hasHidden(read) && <p class="caution">{say("mark.hidden")}</p>}
     </>
   );
 }

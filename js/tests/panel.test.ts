@@ -210,6 +210,13 @@ describe("calls of one turn (R9)", () => {
     );
   });
 
+  test("are flagged in the table too where they are not what they seem (F19)", async () => {
+    const odd = request("c2", { args: JSON.stringify({ id: "p\u0430ypal", table: "orders" }) });
+    show(run(), [request("c1"), odd]);
+    const words = group().getByText("Contains look-alike letters: а (U+0430).");
+    expect(words.elements().length).toBe(2); // beside the table, and on the card
+  });
+
   test("are approved all at once, each with the fingerprint shown", async () => {
     const { model } = show(run(), [request("c1"), request("c2", { fingerprint: "hf1:other" })]);
     await expect.element(button("Approve all 2")).toBeEnabled();
