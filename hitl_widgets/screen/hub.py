@@ -39,7 +39,13 @@ export default {
   async render(props) {
     try {
       if (!props.host) throw new Error("this page has an anywidget older than 0.11");
-      const hub = await props.host.getWidget(props.model.get("_hub"));
+      let hub;
+      while (!hub) {
+        hub = await props.host.getWidget(props.model.get("_hub")).catch((error) => {
+          if (props.signal?.aborted || !/timed out/i.test(error?.message)) throw error;
+          props.el.textContent = "hitl-widgets is loading: this page is busy.";
+        });
+      }
       return hub.exports.mount(props);
     } catch (error) {
       props.el.textContent = `hitl-widgets could not start: ${error?.message ?? error}. `
@@ -63,6 +69,8 @@ _logger = logging.getLogger(__name__)
 class _Answering(anywidget.AnyWidget):
     """A widget whose messages each get one answer, made on the loop that owns it."""
 
+    _id = traitlets.Unicode().tag(sync=True)
+
     def __init__(self, **kwargs: Any) -> None:
         unknown = sorted(set(kwargs) - set(self.trait_names()))
         if unknown:  # traitlets would swallow them
@@ -71,7 +79,8 @@ class _Answering(anywidget.AnyWidget):
                 f"Look at help({type(self).__name__}) for those it has."
             )
         self._loop = _running_loop()
-        super().__init__(**kwargs)
+        id_ = uuid.uuid4().hex  # the page finds what stands behind its model by it
+        super().__init__(model_id=id_, _id=id_, **kwargs)
         self.on_msg(self._receive)  # pyright: ignore[reportUnknownMemberType]
 
     @staticmethod

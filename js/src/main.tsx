@@ -3,6 +3,7 @@ import { render } from "preact";
 import { Card } from "./card";
 import { handOn, watchFocus, watchKeys } from "./focus";
 import type { InboxView, RequestView, RunView } from "./generated/messages";
+import { hear } from "./hearing";
 import { Inbox } from "./inbox/index";
 import { freshId, type Model, Port, pageId } from "./model";
 import { isOver, Panel } from "./panel";
@@ -21,6 +22,7 @@ function initialize({ model }: { model: Model }) {
   // Never awaited: a hub that waits for the kernel here is deaf for ever.
   const { locale } = language(model.get("locale"));
   model.send({ type: "hello", id: freshId(), page: pageId, locale });
+  void hear(model);
   return { mount: (props: MountProps) => mount(props, model) };
 }
 
@@ -51,6 +53,7 @@ export function mount({ model, el, host }: MountProps, hub: Pick<Model, "get">):
   for (const event of events) model.on(event, draw);
   guardKeys(root);
   draw();
+  void hear(model);
   return () => {
     for (const event of events) model.off(event, draw);
     port.close();

@@ -6,6 +6,8 @@ export interface Model {
   on(event: string, callback: (value: never) => void): void;
   off(event: string, callback: (value: never) => void): void;
   send(content: unknown): void;
+  /** ipywidgets' own, in front ends that have it. */
+  widget_manager?: { get_model?(id: string): Promise<unknown> };
 }
 
 type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;
