@@ -210,7 +210,7 @@ class TestATool:
 
     def test_refuses_another_level_at_the_definition(self) -> None:
         wrong: Any = "some"
-        with pytest.raises(hitl.ToolDefinitionError, match="record is one of full, short, none"):
+        with pytest.raises(hitl.ToolDefinitionError, match="record='some'"):
             hitl.tool(id="visit", record=wrong)(lambda: None)
         with pytest.raises(hitl.AgentDefinitionError, match="record='some'"):
             hitl.require_approval(record=wrong)(lambda: None)
