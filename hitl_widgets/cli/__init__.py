@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 
 from ..errors import HitlError
+from ..visible import visible
 from . import demo, inbox, upkeep
 from .common import CODES, FAULT, OK, common
 
@@ -16,14 +19,22 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
     args = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is spelt out
+            stream.reconfigure(errors="backslashreplace")
     try:
-        return args.run(args)
+        done = args.run(args)
+        sys.stdout.flush()
     except HitlError as e:
-        print(f"hitl-widgets: {e}", file=sys.stderr)
+        print(f"hitl-widgets: {visible(str(e))}", file=sys.stderr)
+        return FAULT
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAULT
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return FAULT
+    return done
 
 
 def _parser() -> argparse.ArgumentParser:

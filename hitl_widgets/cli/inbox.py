@@ -101,7 +101,7 @@ def _list(args: argparse.Namespace) -> int:
 def _as_text(request: Request) -> str:
     lines = [
         f"{request.id}  {request.state}  {summary(PLAIN, request)}",
-        f"  asked        {request.created_at:%Y-%m-%d %H:%M:%S} UTC, by {_asker(request)}",
+        f"  asked        {request.created_at:%Y-%m-%d %H:%M:%S} UTC, by {asker(PLAIN, request)}",
         f"  arguments    {json.dumps(request.args)}",
         f"  fingerprint  {request.fingerprint}",
         f"  run          {request.run_id}",
@@ -111,11 +111,6 @@ def _as_text(request: Request) -> str:
     if request.kind == "input":
         lines.insert(-2, f"  answer       {json.dumps(request.resume_schema)}")
     return "\n".join(lines)
-
-
-def _asker(request: Request) -> str:
-    path = " › ".join(request.agent_path)  # noqa: RUF001  # as on the card
-    return json.dumps(path, ensure_ascii=False).strip('"') or "a function"
 
 
 def _as_json(request: Request) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 import hitl_widgets as hitl
 from hitl_widgets.terminal import key_of
 from hitl_widgets.words import LOCALES, saying
-from tests.terminal.conftest import Run
+from tests.terminal.conftest import ROOT, Run
 from tests.terminal.test_prompt import AGENT, GATED
 
 Rows = Callable[[], list[dict[str, Any]]]
@@ -86,6 +89,20 @@ class TestEncodings:
         os.write(terminal.child.child_fd, b"caf\xe9\r")
         terminal.ends()
         assert rows()[0]["decision"]["reason"] == "caf\ufffd"
+
+    @pytest.mark.usefixtures("store")
+    def test_a_list_is_printed_wherever_it_goes(self) -> None:
+        """Into a pipe of any encoding, which may close early."""
+        with contextlib.suppress(hitl.RunSuspended):
+            hitl.confirm_sync("日本\u202e?", key="k")
+        command = f"{sys.executable} -m hitl_widgets inbox list"
+        env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
+        shell: dict[str, Any] = {"shell": True, "capture_output": True, "env": env, "timeout": 60}
+        done = subprocess.run(command, check=False, **shell)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"\\u65e5\\u672c[U+202E]" in done.stdout
+        done = subprocess.run(f"{command} | true", check=False, **shell)
+        assert done.stderr == b""
 
 
 class TestSizes:
