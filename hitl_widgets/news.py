@@ -97,7 +97,8 @@ class News:
         while True:
             with self._lock:
                 events, requests = self._read()
-                last = events[-1].seq if events else self.store.last_seq()
+                # Only ever up to what was read: an event that was written since is news yet.
+                last = events[-1].seq if events else min(self._seq, self.store.last_seq())
                 replaced, self._seq = last < self._seq, last
             if replaced:
                 self._tell_all()

@@ -196,6 +196,29 @@ class TestWaiting:
         looking.join()
 
 
+def test_a_change_between_two_readings_of_a_look_is_still_news(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that is not told of a decision sleeps for ever, with its approval in the store."""
+    told = News(store)
+    woken: list[str] = []
+    told.drivers["run_1"] = lambda: woken.append("run_1")
+    last_seq, decided = store.last_seq, False
+
+    def decided_meanwhile() -> int:
+        nonlocal decided
+        if not decided:
+            decided = True
+            store.decide([a_vote("req_1")])  # another thread, which tells of it a moment later
+        return last_seq()
+
+    monkeypatch.setattr(store, "last_seq", decided_meanwhile)
+    told.look()
+    assert decided
+    told.tell()
+    assert woken == ["run_1"]
+
+
 FORKED = """
 import asyncio, os, signal, sys, threading
 import hitl_widgets as hitl
