@@ -120,6 +120,25 @@ async def test_an_interrupted_cell_keeps_a_body_that_waits_for_its_answer(tmp_pa
     assert entered == [1]
 
 
+async def test_a_body_that_waits_is_kept_when_its_run_breaks_off(tmp_path: Path) -> None:
+    """R8, R16: a reviewer's fault ends the wait, not what waits."""
+    entered: list[int] = []
+
+    @hitl.tool
+    async def ask(ctx: hitl.ToolContext) -> str:
+        "Ask."
+        entered.append(1)
+        return await ctx.ask(str, "?")
+
+    agent = agent_on(store_at(tmp_path), [[hitl.call("ask")], tell_back], [ask])
+    with hitl.reviewer(lambda _: 1 / 0), pytest.raises(ZeroDivisionError):  # type: ignore[arg-type,return-value]
+        await agent.run("go")
+    (request,) = await hitl.pending(agent.store)
+    done = await agent.resume_generate("here", run_id=request.run_id)
+    assert done.text == "told: here"
+    assert entered == [1]
+
+
 class TestSyncTools:
     """A thread cannot be stopped: its true result is kept, whoever still waits (R13)."""
 
