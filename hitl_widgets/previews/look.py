@@ -6,14 +6,16 @@ Looked at before the card, and again at the claim where it is part of what was a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import functools
 import inspect
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..errors import HitlError
 from ..fingerprint import digest, values_at
@@ -22,8 +24,13 @@ from ..variables import look_up, spaces_of
 from .names import changed, summary
 from .parts import parts_of
 
+T = TypeVar("T")
+
 SECONDS = 10.0
 """So long a preview may take, unless its tool says otherwise."""
+_OURS = frozenset({"data", "kind", "shape", "shape_before", "shape_after"})
+"""What of a part is no text of the preview's."""
+
 BYTES = 300_000
 """Of a preview's JSON; beyond, parts are left out, and it says so."""
 
@@ -151,7 +158,7 @@ async def look(
     spaces = spaces_of(plan.function)
     reads: dict[str, Any] = {}
     if plan.reads:
-        reads = await asyncio.to_thread(
+        reads = await _in_thread(
             lambda: {name: summary(name, look_up(name, spaces)) for name in plan.reads}
         )
     preview = None
@@ -224,35 +231,36 @@ async def _within(
             task.add_done_callback(lambda t: t.cancelled() or t.exception())
 
 
-async def _in_thread(work: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+async def _in_thread(work: Callable[[], T]) -> T:
     """Run it in a thread of its own, which no exit of the process waits for."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[list[dict[str, Any]]] = loop.create_future()
+    done: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(parts: list[dict[str, Any]] | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(parts or [])
-        else:
-            done.set_exception(RuntimeError(f"{type(error).__name__}: {error}")
-                               if not isinstance(error, Exception) else error)  # fmt: skip
+    def settle(outcome: Callable[[], object]) -> None:
+        if not done.done():
+            outcome()
 
     def main() -> None:
-        parts, error = None, None
         try:
-            parts = context.run(work)
+            outcome = functools.partial(done.set_result, context.run(work))
         except BaseException as e:  # noqa: BLE001  # told as the preview's fault
-            error = e
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, parts, error)
+            outcome = functools.partial(done.set_exception, _ordinary(e))
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits
+            loop.call_soon_threadsafe(settle, outcome)
 
     if sys.platform == "emscripten":  # a browser has no threads: everything waits for it there
         main()
     else:
         threading.Thread(target=main, name="hitl-preview", daemon=True).start()
     return await done
+
+
+def _ordinary(error: BaseException) -> Exception:
+    """An error that ends nothing else: what ends programs and iterations, in words."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _taken(preview: Callable[..., Any] | None, values: Mapping[str, Any] | None) -> list[str]:
@@ -273,10 +281,11 @@ def _masked(value: Any, hidden: Sequence[str]) -> Any:
             value = value.replace(secret, MASK)
         return value
     if isinstance(value, list):
-        return [_masked(v, hidden) for v in cast("list[Any]", value)]
+        items = cast("list[Any]", value)
+        return [MASK if str(v) in hidden else _masked(v, hidden) for v in items]
     if isinstance(value, dict):
-        items = cast("dict[str, Any]", value)
-        return {k: v if k in ("data", "kind") else _masked(v, hidden) for k, v in items.items()}
+        parts = cast("dict[str, Any]", value)
+        return {k: v if k in _OURS else _masked(v, hidden) for k, v in parts.items()}
     return value
 
 

@@ -67,6 +67,11 @@ def test_markdown_has_no_links_no_pictures_and_no_controls(text: str) -> None:
     assert not seen.attributes
 
 
+def test_markdown_s_own_html_is_shown_as_it_was_written() -> None:
+    """Not dropped: a person sees all that there is."""
+    assert "&lt;b&gt;x&lt;/b&gt;" in previews.markdown("<b>x</b>").part["html"]
+
+
 def test_markdown_keeps_its_structure() -> None:
     html = previews.markdown("# T\n\n- a\n\n| x | y |\n|--|--|\n| 1 | 2 |\n").part["html"]
     assert Seen(html).tags >= {"h1", "ul", "li", "table", "td"}

@@ -86,7 +86,9 @@ class TestAPreview:
         await agent.approve_tool_call_generate(run_id=run.run_id)
         assert DID == ["Ada"]
 
-    @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+    @pytest.mark.parametrize(
+        "error", [SystemExit, KeyboardInterrupt, StopIteration, asyncio.CancelledError]
+    )
     async def test_that_raises_what_ends_programs_ends_nothing(
         self, tmp_path: Path, error: type[BaseException]
     ) -> None:
@@ -135,11 +137,25 @@ class TestAPreview:
             "Send."
             return "done"
 
-        turns = [[hitl.call("publish", key="s3cret-1"), hitl.call("send", keys=["s3cret-2"])], "."]
+        @hitl.tool(
+            require_approval=True,
+            preview=lambda pin: pd.DataFrame({"pin": [pin]}),
+            secret=("/pin",),
+        )
+        async def unlock(pin: int) -> str:
+            "Unlock."
+            return "done"
+
+        calls = [
+            hitl.call("publish", key="s3cret-1"),
+            hitl.call("send", keys=["s3cret-2"]),
+            hitl.call("unlock", pin=48_151),
+        ]
         store = store_at(tmp_path)
-        run = await agent_on(store, turns, [publish, send]).generate("go")
+        run = await agent_on(store, [calls, "."], [publish, send, unlock]).generate("go")
         shown = [preview_of(request) for request in run.requests]
         assert shown[0]["parts"][0]["text"] == "with ••••"
+        assert shown[2]["parts"][0]["rows"] == [["••••"]]
         assert "s3cret" not in str(shown)
 
     async def test_is_outside_of_the_fingerprint_unless_it_is_bound(self, tmp_path: Path) -> None:
