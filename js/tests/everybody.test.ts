@@ -45,6 +45,29 @@ const send = (method: string, params?: Record<string, unknown>) =>
 const media = (name: string, value: string) =>
   send("Emulation.setEmulatedMedia", { features: [{ name, value }] });
 
+const RUNNING = {
+  kind: "call",
+  id: "c",
+  tool: "t",
+  status: "running",
+  agent_path: [],
+  seconds: null,
+  progress: 0.5,
+  note: null,
+  granted: null,
+};
+const RUN = {
+  run_id: "r",
+  title: "agent",
+  state: "running",
+  items: [],
+  cancellable: true,
+  paused: false,
+  seconds: null,
+  finish_reason: null,
+  times: null,
+};
+
 const focused = () => document.activeElement as HTMLElement;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -113,6 +136,45 @@ describe("by keyboard alone", () => {
     await wait(700);
     await userEvent.keyboard("{Enter}");
     expect(decisions(model)).toEqual([{ verdict: "approve", prepared: prepared?.key }]);
+  });
+
+  test.each([
+    [1, "Approve with a note…", "go on", { verdict: "approve", note: "go on" }],
+    [2, "Decline with a reason…", "not now", { verdict: "decline", reason: "not now" }],
+    [3, "Decline and stop the run", null, { verdict: "decline", stop: true }],
+    [5, "Respond instead…", "42", { verdict: "respond", text: "42" }],
+  ])("item %i of the menu: %s", async (down, item, typed, decision) => {
+    const { model } = show(approval);
+    await expect.element(page.getByRole("button", { name: "Approve", exact: true })).toBeEnabled();
+    await tabTo("More actions");
+    await userEvent.keyboard("{ArrowDown}".repeat(down));
+    expect(focused().textContent).toBe(item);
+    await userEvent.keyboard("{Enter}");
+    if (typed !== null) {
+      await vi.waitUntil(() => focused().tagName === "TEXTAREA");
+      await userEvent.keyboard(`${typed}{Tab}`);
+      await wait(700);
+      await userEvent.keyboard("{Enter}");
+    }
+    await vi.waitFor(() => expect(decisions(model)).toEqual([decision]));
+  });
+
+  test("calls of one turn together", async () => {
+    const calls = ["c1", "c2"].map((id) => ({
+      ...(approval as unknown as RequestView),
+      id: `req_${id}`,
+      tool_call_id: id,
+      turn: "t1",
+      args: JSON.stringify({ id, table: "orders" }),
+      secrets: {},
+    }));
+    const items = calls.map(({ tool_call_id }) => ({ ...RUNNING, id: tool_call_id }));
+    const { model } = show({ ...RUN, items }, { shows: "panel", requests: calls });
+    await expect.element(page.getByRole("button", { name: "Approve all 2" })).toBeEnabled();
+    await tabTo("Approve all 2");
+    await wait(700);
+    await userEvent.keyboard("{Enter}");
+    expect(model.of("decide-all")).toHaveLength(1);
   });
 
   test("what became of it is opened from the line that says so", async () => {
@@ -190,30 +252,7 @@ describe.each(Object.entries(views))("%s", (_name, view) => {
 
 test("with reduced motion nothing moves by itself", async () => {
   await media("prefers-reduced-motion", "reduce");
-  const items = [
-    {
-      kind: "call",
-      id: "c",
-      tool: "t",
-      status: "running",
-      agent_path: [],
-      seconds: null,
-      progress: 0.5,
-      note: null,
-      granted: null,
-    },
-  ];
-  const run = {
-    run_id: "r",
-    title: "agent",
-    state: "running",
-    items,
-    cancellable: true,
-    paused: false,
-    seconds: null,
-    finish_reason: null,
-    times: null,
-  };
+  const run = { ...RUN, items: [RUNNING] };
   const { el } = show(run, { shows: "panel" });
   await wait(50);
   expect(el.getAnimations({ subtree: true })).toHaveLength(0);

@@ -26,6 +26,8 @@ CALL = "dict(table='orders <b>&', rows=7, token='t0p')"
 CELL = f"result = await agent_of({CALL}).run('go')"
 START = f"handle = agent_of({CALL}).start('go')"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+SAVED = 12_000
+"""Bytes of a notebook with two cards, its cells included: no bundle, no widget's state."""
 WHO_AND_WHEN = re.compile(r"by \S+ at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d")
 
 
@@ -38,6 +40,7 @@ def frozen(notebook: Notebook, index: int) -> dict[str, str]:
     expect(notebook.output(index)).to_contain_text("Approved by")
     saved = notebook.save()
     assert "widgets" not in saved.metadata
+    assert notebook.path.stat().st_size < SAVED
     (record,) = outputs(saved.cells[index])
     assert set(record) == {"text/html", "text/plain"}
     return record
@@ -94,6 +97,7 @@ class TestOneOutputPerRun:
         card_in(notebook.output(2), "Confirm: Train for 3 h?")
         saved = notebook.save()
         assert "widgets" not in saved.metadata
+        assert notebook.path.stat().st_size < SAVED
         for index, words in (
             (1, r"started at \d{4}-\d\d-\d\dT"),
             (2, r"asked at \d{4}-\d\d-\d\dT"),
