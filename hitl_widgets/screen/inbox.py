@@ -15,7 +15,8 @@ from ..decisions import default_reviewer
 from ..desk import Desk
 from ..errors import HitlError, RequestNotFound
 from ..request import WAITING, Decision, Request
-from ..store.base import Search, Store
+from ..store import Store, open_store
+from ..store.base import Search
 from ..surface import Surface
 from . import deskport
 from .alike import approvable, check_alike, likeness
@@ -50,7 +51,7 @@ class Inbox(HubWidget):
     Parameters
     ----------
     desk
-        Where decisions go, and whose store is shown.
+        Where decisions go, and whose store is shown; None: the desk on the configured store.
     shown
         Where runs that are driven on here get their panels; None: they get none.
 
@@ -64,7 +65,10 @@ class Inbox(HubWidget):
 
     requests: Any = cast("Any", traitlets.List()).tag(sync=True)
 
-    def __init__(self, *, desk: Desk, shown: Surface | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, desk: Desk | None = None, shown: Surface | None = None, **kwargs: Any
+    ) -> None:
+        desk = desk_of(open_store(settings().store)) if desk is None else desk
         self._desk = desk
         self._surface = shown
         self._opened = _first(desk)
