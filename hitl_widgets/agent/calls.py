@@ -21,9 +21,9 @@ from ..fingerprint import digest
 from ..request import Call, Request, new_id
 from . import tracing
 from .asking import NOTHING, Questions
-from .claiming import claim
+from .claiming import claim, why_not
 from .context import ToolContext
-from .proposals import BLOCKED, DISABLED, HOOK_FAILED, forbidden
+from .proposals import BLOCKED, HOOK_FAILED
 from .tools import Block, Entry, HookCall, Tool
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ class CallRun:
             return await claim(self, latest)
         if self.call.state == "executing":
             return True
-        if forbidden(self.entry):
-            result = {"type": "denied", "value": DISABLED.format(self.tool.id)}
+        refused = why_not(self, latest)
+        if refused is not None:
+            result = {"type": "denied", "value": refused}
             await self.driver.answer_call(self.frame, self.call, "failed", result)
             return False
         self.call = await self.driver.write(

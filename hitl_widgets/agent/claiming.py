@@ -12,19 +12,31 @@ from ..previews.look import Looked, differences
 from ..previews.plain import told_why
 from ..request import Request, fresh, new_id
 from .asking import asked_again
-from .proposals import BLOCKED, DISABLED, describe, forbidden, identity
+from .proposals import BLOCKED, BODY_CHANGED, DISABLED, describe, forbidden, identity
 
 if TYPE_CHECKING:
     from .calls import CallRun
 
 
+def why_not(run: CallRun, latest: Request | None) -> str | None:
+    """What stands in the way of running a call in this process, whatever was decided (R3, R6).
+
+    A tool whose body came or went since the call was made is another tool: a result that a human
+    gave is no consent to a body, and a consent to a body is no result.
+    """
+    if forbidden(run.entry):
+        return DISABLED.format(run.tool.id)
+    by_human = latest is not None and latest.scope.get("how") == "client"
+    return None if by_human == run.tool.client else BODY_CHANGED.format(run.tool.id)
+
+
 async def claim(run: CallRun, request: Request) -> bool:
     """Whether this call may run now, once. What stands in the way is recorded (R3)."""
-    if forbidden(run.entry):
-        await _block(run, request, DISABLED.format(run.tool.id))
-        return False
-    if request.scope.get("policy_version") != run.frame.policy_version:
-        await _block(run, request, BLOCKED.format(run.tool.id))
+    refused = why_not(run, request)
+    if refused is None and request.scope.get("policy_version") != run.frame.policy_version:
+        refused = BLOCKED.format(run.tool.id)
+    if refused is not None:
+        await _block(run, request, refused)
         return False
     args = run.call.args
     try:

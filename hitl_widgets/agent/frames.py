@@ -183,10 +183,10 @@ class FrameRun:
             over = self._collect()
             if isinstance(over, Finished):
                 return over
+            if not self.running and all(call.state in _ENDED for call, _ in self.turn):
+                return self.turn  # nothing changes these any more, whatever happened meanwhile
             if over or self.driver.generation != seen:
                 continue
-            if not self.running and all(call.state in _ENDED for call, _ in self.turn):
-                return self.turn
             moving = [t for t, run in self.running.values() if run is None or not run.waiting]
             if not moving:
                 return None

@@ -35,6 +35,7 @@ DENIED = "Tool call denied by policy: {0} may not be called with these arguments
 DISABLED = "Tool call blocked: {0} is disabled."
 _NO_OBJECT = "not a JSON object, or nested too deeply"
 HOOK_FAILED = "Tool call blocked: {0} failed."
+BODY_CHANGED = "Tool call blocked: {0} is another tool now than when it was called."
 BLOCKED = "Tool call blocked: approval did not match {0} arguments."
 
 

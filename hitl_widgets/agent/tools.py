@@ -75,7 +75,8 @@ class Tool:
     @property
     def asynchronous(self) -> bool:
         """Whether the body runs on the event loop (else: in a worker thread)."""
-        return inspect.iscoroutinefunction(self.function)
+        called = getattr(self.function, "__call__", None)  # noqa: B004  # an object's own
+        return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(called)
 
     def check(self, args: Any) -> dict[str, Any]:
         """Validate JSON arguments; the same, normalised, as JSON with defaults filled in.
@@ -119,6 +120,13 @@ class Tool:
 
     def to_json(self, result: Any) -> Any:
         """A body's result as JSON, at once: what the model is told and the store keeps."""
+        if inspect.isawaitable(result) or inspect.isasyncgen(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise TypeError(
+                f"{self.id} returned {_a(type(result))}, for which nobody waits: what it would do "
+                "was not done. Define the tool with 'async def'."
+            )
         if self.output_shape is None:
             plain = to_jsonable_python(result, fallback=repr, inf_nan_mode="strings")
         else:
@@ -126,6 +134,11 @@ class Tool:
         # A history puts some levels around it, which is then too deep to be kept.
         to_jsonable_python(functools.reduce(lambda inner, _: [inner], range(16), plain))
         return plain
+
+
+def _a(kind: type) -> str:
+    name = kind.__name__.replace("_", " ")
+    return f"an {name}" if name[0].lower() in "aeiou" else f"a {name}"
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -244,6 +257,11 @@ def _make(
 ) -> Tool:
     name = id or getattr(function, "__name__", "")
     _check_id(name)
+    if inspect.isasyncgenfunction(function):
+        raise ToolDefinitionError(
+            f"{name} is an async generator: a tool returns one result. Return it, and tell of what "
+            "happens meanwhile with ctx.progress."
+        )
     given.check(
         ToolDefinitionError,
         name,

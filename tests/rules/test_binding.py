@@ -255,3 +255,23 @@ async def test_a_failing_prepare_hook_refuses_the_call(tmp_path: Path) -> None:
     assert (await agent.generate("go")).finish_reason == "stop"
     assert said == ["Tool call blocked: prepare_tool_call failed."]
     assert saw.did == []
+
+
+@pytest.mark.parametrize("now", ["a body", "none"])
+async def test_a_tool_that_got_or_lost_its_body_since_is_blocked(tmp_path: Path, now: str) -> None:
+    """F5, F16: a result that a human gave is no consent to a body, nor the other way round."""
+    saw = Witness()
+    gated = saw.deleting()
+    client = hitl.client_tool("delete_record", gated.shape.json_schema)
+    before, after = (client, gated) if now == "a body" else (gated, client)
+    run = await agent_on(store_at(tmp_path), GO, [before]).generate("go")
+    again = agent_on(store_at(tmp_path), GO, [after])
+    if now == "a body":
+        done = await again.resume_generate({"deleted": "yes"}, run_id=run.run_id)
+    else:
+        done = await again.approve_tool_call_generate(run_id=run.run_id)
+    assert done.text == (
+        "told: Tool call blocked: delete_record is another tool now than when it was called."
+    )
+    assert saw.did == []
+    assert again.store.requests(run_id=run.run_id)[0].state == "blocked"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.agent.frames import FrameRun
 from hitl_widgets.store import connection
 from hitl_widgets.store.base import Vote
 from hitl_widgets.store.sqlite import SqliteStore
@@ -65,6 +66,25 @@ async def test_a_free_call_costs_none(tmp_path: Path, commits: list[int]) -> Non
     agent = agent_on(store_at(tmp_path), [*TWICE, "end"], [free])
     await agent.generate("go")
     assert (saw.did, commits[0]) == (["a", "b"], 2)  # the run's start and its end
+
+
+async def test_a_turn_is_read_to_act_and_when_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ended is final: that its end was news to the driver is no reason to read it again."""
+    reads, read = [0], FrameRun._read_rows  # pyright: ignore[reportPrivateUsage]
+
+    def counted(frame: FrameRun) -> Any:
+        reads[0] += 1
+        return read(frame)
+
+    monkeypatch.setattr(FrameRun, "_read_rows", counted)
+    saw = Witness()
+    agent = agent_on(store_at(tmp_path), [*TWICE, "end"], [saw.deleting()])
+    run = await agent.generate("go")
+    reads[0] = 0
+    run = await agent.approve_tool_call_generate(run_id=run.run_id)
+    assert (run.finish_reason, reads[0], saw.did) == ("suspended", 2, ["a"])
 
 
 async def test_a_decision_made_while_the_driver_leaves_is_acted_on(tmp_path: Path) -> None:

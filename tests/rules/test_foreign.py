@@ -290,3 +290,39 @@ async def test_a_tool_named_like_the_one_for_the_answer_is_refused(tmp_path: Pat
     with pytest.raises(hitl.AgentDefinitionError, match="final_result"):
         await agent.generate("go", output_type=City)
     assert (await agent.generate("go")).finish_reason == "suspended"
+
+
+class Calls:
+    """An object that is called like an async function."""
+
+    async def __call__(self, id: str) -> str:  # noqa: A002
+        """Do."""
+        return f"did {id}"
+
+
+async def test_an_object_with_an_async_call_runs(tmp_path: Path) -> None:
+    tool = hitl.tool(id="delete_record", description="Do.")(Calls())
+    run = await agent_on(store_at(tmp_path), GO, [tool]).generate("go")
+    assert run.text == "told: did a"
+
+
+async def test_a_coroutine_that_nobody_awaits_is_no_success(tmp_path: Path) -> None:
+    """A wrapper around an async function that is none itself: nothing ran, and that is told."""
+    saw = Witness()
+
+    def delete_record(id: str) -> Any:  # noqa: A002
+        return saw.deleting().function(id)  # type: ignore[misc]
+
+    agent = agent_on(store_at(tmp_path), GO, [hitl.tool(description="Do.")(delete_record)])
+    run = await agent.generate("go")
+    assert "'async def'" in run.text
+    assert saw.did == []
+    assert [c.state for c in agent.store.calls(run.run_id)] == ["failed"]
+
+
+async def test_an_async_generator_is_no_tool() -> None:
+    async def stream(n: int) -> AsyncIterator[int]:
+        yield n
+
+    with pytest.raises(hitl.ToolDefinitionError, match="async generator"):
+        hitl.tool(stream)
