@@ -75,6 +75,11 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
               name={say("edit.changes")}
             />
           )}
+          {!same && view.preview && (
+            <p class="why warn">
+              {say(view.preview.bound ? "preview.edited.bound" : "preview.edited")}
+            </p>
+          )}
         </div>
       )}
       <Trouble failure={failure} silent={silent} />

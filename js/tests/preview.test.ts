@@ -2,9 +2,10 @@
 import axe from "axe-core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
-import type { PreviewDoc, RequestView } from "../src/generated/messages";
+import type { Ack, PreviewDoc, RequestView } from "../src/generated/messages";
+import kernelMessages from "./fixtures/kernel-messages.json";
 import previewed from "./fixtures/previewed.json";
-import { show as showIn } from "./kernel";
+import { ack, show as showIn } from "./kernel";
 
 type Part = PreviewDoc["parts"][number];
 
@@ -102,6 +103,27 @@ describe("a preview", () => {
       "orders changed since this was asked: it was pandas.DataFrame, 9,998 rows × 2 columns, " +
         "now it is pandas.DataFrame, 10,000 rows × 3 columns; columns added: total",
     );
+  });
+
+  test("is said to be of the call as it was asked, once the arguments are edited", async () => {
+    const form = (kernelMessages as unknown as Ack[])[2]?.form ?? null;
+    const prepared = (kernelMessages as unknown as Ack[])[3]?.prepared ?? null;
+    const made = showIn(
+      { view: { ...whole, editable: true } },
+      {
+        answer: (m) =>
+          m.type === "prepare"
+            ? ack(m.id, m.draft.kind === "open-edit" ? { form } : { prepared })
+            : ack(m.id),
+      },
+    );
+    away.push(made.unmount, () => made.el.remove());
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Edit arguments…" }).click();
+    await page.getByRole("button", { name: "Show the changes" }).click();
+    await expect
+      .element(page.getByText(/not of your changes: you will be asked again/))
+      .toBeVisible();
   });
 
   test("has nothing that axe objects to", async () => {
