@@ -19,6 +19,7 @@ from .beginning import begin
 from .budget import Budget
 from .delegation import as_tool
 from .drive import Driver, Local, living
+from .ending import DECIDED, undone
 from .expert import Expert
 from .finding import OPEN, SuspendedRun, check_mine, of_thread, suspended_runs, target
 from .finishing import cancel_idle, finish, to_the_end
@@ -230,15 +231,14 @@ class Agent:
 
     async def resume_decided(self, *, workspace: Any = None) -> list[RunResult]:
         """Drive every run of this agent on that was decided while nobody drove it."""
-        decided = ("approved", "answered", "declined", "responded", "expired")
         done: list[RunResult] = []
         await self.desk.write(self.store.sweep)
         requests = await self.desk.read(
-            self.store.requests, agent_id=self.id, states=decided, limit=1_000_000
+            self.store.requests, agent_id=self.id, states=DECIDED, limit=1_000_000
         )
         for run_id in dict.fromkeys(r.run_id for r in requests):
             run = await self.desk.read(self.store.run, run_id)
-            if run.state not in OPEN or not await self._undone(run_id, requests):
+            if run.state not in OPEN or not await undone(self.desk, run_id, requests):
                 continue
             self._give(run_id, workspace)
             try:
@@ -414,11 +414,6 @@ class Agent:
         task = asyncio.ensure_future(cancel_idle(self, run_id))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-    async def _undone(self, run_id: str, requests: Sequence[Any]) -> bool:
-        rows = await self.desk.read(self.store.calls, run_id)
-        waiting = {c.id for c in rows if c.state in ("waiting", "parked")}
-        return any(r.run_id == run_id and r.tool_call_id in waiting for r in requests)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

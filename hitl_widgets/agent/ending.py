@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HitlError, LeaseLost
-from ..request import RunState, new_id
+from ..request import Request, RunState, State, new_id
 from .results import RunResult
 from .turns import Finished
 
 if TYPE_CHECKING:
+    from ..desk import Desk
     from .drive import Driver
+
+DECIDED: tuple[State, ...] = ("approved", "answered", "declined", "responded", "expired")
+"""States in which somebody has to act on a request, if nobody did yet."""
 
 _ENDS: dict[str, RunState] = {
     "stop": "completed",
@@ -78,8 +83,16 @@ async def interrupted(driver: Driver) -> None:
         return
     await _keep_for_later(driver)
     driver.close()
-    if await driver.waiting("approved", "answered"):  # decided in that moment
+    requests = await driver.waiting(*DECIDED)
+    if await undone(driver.desk, driver.run.id, requests):  # decided in that moment
         await driver.desk.read(driver.desk.resume, driver.run.id, driver.run.agent_id)
+
+
+async def undone(desk: Desk, run_id: str, requests: Sequence[Request]) -> bool:
+    """Whether some of `requests`, all decided, are about a call on which nobody acted yet."""
+    rows = await desk.read(desk.store.calls, run_id)
+    waiting = {c.id for c in rows if c.state in ("waiting", "parked")}
+    return any(r.run_id == run_id and r.tool_call_id in waiting for r in requests)
 
 
 async def _keep_for_later(driver: Driver) -> None:

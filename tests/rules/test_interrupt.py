@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.desk import Desk
 
 from .making import Witness, agent_on, chunks_of, store_at, tell_back, until
 
@@ -47,6 +48,35 @@ async def test_an_interrupted_cell_leaves_its_request_decidable_and_deciding_dri
     await until(lambda: store.run(run_id).state == "completed")
     assert saw.did == ["abc"]
     assert (await agent.attach(run_id)).text == "told: {'deleted': 'abc'}"
+
+
+@pytest.mark.parametrize(
+    ("decision", "told", "did"),
+    [
+        (hitl.Approve(), "told: {'deleted': 'abc'}", ["abc"]),
+        (hitl.Decline("no"), "declined", []),
+        (hitl.Respond({"deleted": "by hand"}), "by hand", []),
+    ],
+    ids=["approve", "decline", "respond"],
+)
+async def test_what_is_decided_in_the_moment_of_the_interrupt_drives_the_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decision: Any, told: str, did: list[str]
+) -> None:
+    """R16, R21: whatever it was; the driver that leaves is the only one who can hear of it."""
+    saw, store, elsewhere = Witness(), store_at(tmp_path), Desk(store_at(tmp_path))
+    agent = agent_on(store, GO, [saw.deleting()])
+    release = store.release
+
+    def decided_meanwhile(*args: Any) -> None:
+        (request,) = elsewhere.store.requests()
+        asyncio.run(elsewhere.decide(request, decision))
+        release(*args)
+
+    monkeypatch.setattr(store, "release", decided_meanwhile)
+    run_id = await interrupted(agent, lambda: store.runs(states=("suspended",)))
+    await until(lambda: store.run(run_id).state == "completed")
+    assert told in (await agent.attach(run_id)).text
+    assert saw.did == did
 
 
 async def test_wait_for_is_an_interrupt_and_no_cancel(tmp_path: Path) -> None:
