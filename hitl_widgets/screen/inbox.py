@@ -12,7 +12,7 @@ import traitlets
 
 from ..deciders import settings
 from ..decisions import default_reviewer
-from ..desk import Desk
+from ..desk import Desk, desk_of
 from ..errors import HitlError, RequestNotFound
 from ..request import WAITING, Decision, Request
 from ..store import Store, open_store

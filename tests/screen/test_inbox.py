@@ -27,8 +27,8 @@ _ids = (f"m{n}" for n in itertools.count())
 
 
 @pytest.fixture
-def desk(store: SqliteStore) -> Iterator[Desk]:
-    yield desk_of(store)
+def desk(store: SqliteStore) -> Desk:
+    return desk_of(store)
 
 
 def asked(store: SqliteStore, n: int, tool: str = "pay", args: Any = None, **more: Any) -> Request:
@@ -131,6 +131,16 @@ class TestTheList:
         assert (await rows(inbox))["total"] == 0
         [row] = (await rows(inbox, among="history", order="decided"))["rows"]
         assert (row["verdict"], row["reviewer"], row["state"]) == ("decline", "ada", "declined")
+
+
+class TestFromTheStart:
+    @pytest.mark.parametrize(("waiting", "opened"), [(3, ["req_0", "req_1", "req_2"]), (4, [])])
+    def test_a_few_are_opened_and_many_are_not(
+        self, desk: Desk, store: SqliteStore, waiting: int, opened: list[str]
+    ) -> None:
+        for n in range(waiting):
+            asked(store, n)
+        assert [view["id"] for view in Inbox(desk=desk).requests] == opened
 
 
 class TestItIsLive:
@@ -388,3 +398,12 @@ def test_an_approval_says_yes_to_nothing_but_itself() -> None:
     assert Approve() == inbox_module.deskport.decision_of(
         inbox_module.deskport.ApproveDoc(verdict="approve", prepared="x")
     )
+
+
+def test_alone_it_is_the_inbox_of_the_configured_store(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HITL_STORE", store.location)
+    asked(store, 1)
+    inbox = Inbox()
+    assert (inbox.view["store"], inbox.view["waiting"]) == (store.location, 1)
