@@ -29,8 +29,23 @@ FUNCTION = "function"
 TIMEOUT = 30.0
 """Seconds that a policy function may take; then a human is asked."""
 
-_threads = ThreadPoolExecutor(8, thread_name_prefix="hitl-policy")
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(8, thread_name_prefix="hitl-policy")
+
+
+_threads = _pool()
 """Of their own: tools that keep the common threads busy must not make a rule time out."""
+
+
+def _forked() -> None:
+    """A forked child has none of its parent's threads."""
+    global _threads  # noqa: PLW0603
+    _threads = _pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -29,13 +30,30 @@ from .tools import Block, Entry, HookCall, Tool
 if TYPE_CHECKING:
     from .frames import FrameRun
 
-_threads = ThreadPoolExecutor(64, thread_name_prefix="hitl-tool")
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(64, thread_name_prefix="hitl-tool")
+
+
+_threads = _pool()
 
 in_threads: dict[tuple[int, str], Future[None]] = {}
 """Bodies that run in a thread, whoever still waits for them, by (store, call)."""
 
 unsaved: dict[tuple[int, str], tuple[str, str, dict[str, Any]]] = {}
 """Token, state and result of calls that ended when the store could not take it."""
+
+
+def _forked() -> None:
+    """A forked child has none of its parent's threads, and waits for none of its bodies."""
+    global _threads  # noqa: PLW0603
+    _threads = _pool()
+    in_threads.clear()
+    unsaved.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class CallRun:

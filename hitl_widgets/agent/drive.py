@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -424,3 +425,6 @@ class Driver:
 
 living: dict[tuple[int, str], Driver] = {}
 """Drivers of this process, by (store, run)."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=living.clear)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ _Turn = list[tuple[Call, list[Request]]]
 
 parked: dict[tuple[int, str], tuple[asyncio.Task[Any], CallRun]] = {}
 """Bodies that wait inside ``ctx.ask`` while nobody drives their run, by (store, call)."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=parked.clear)
 
 
 class FrameRun:

@@ -376,6 +376,53 @@ async def test_a_body_that_catches_everything_loses_no_pause(tmp_path: Path, end
     assert [c.result["type"] for c in calls if c.result] in (["denied"], ["error"])
 
 
+async def test_what_a_body_returns_in_the_moment_it_is_discarded_is_ignored(
+    tmp_path: Path,
+) -> None:
+    """R8, R11: it ends by itself, before it could be cancelled, and the decline stands."""
+    ended: list[str] = []
+
+    @hitl.tool
+    async def sneaky(ctx: hitl.ToolContext) -> str:
+        "Asks on the side, and does not wait for the answer."
+        asking = asyncio.ensure_future(ctx.ask(str, "Really?"))
+        while not ctx._link.run.discarded:  # type: ignore[union-attr]
+            await asyncio.sleep(0)
+        asking.cancel()
+        ended.append("by itself")
+        return "made up"
+
+    agent = agent_on(store_at(tmp_path), [[hitl.call("sneaky")], tell_back], [sneaky])
+    with hitl.reviewer(lambda _: hitl.Decline("no")):
+        result = await asyncio.wait_for(agent.run("go"), 10)
+    assert ended == ["by itself"]
+    assert "made up" not in result.text
+    (call,) = agent.store.calls(result.run_id)
+    assert call.result is not None
+    assert call.result["type"] == "denied"
+
+
+async def test_a_body_that_ended_when_it_was_interrupted_is_not_of_unknown_outcome(
+    tmp_path: Path,
+) -> None:
+    """R8, R13: its true result is kept before control goes back."""
+
+    @hitl.tool
+    async def last(ctx: hitl.ToolContext) -> str:
+        "Its last act stops the cell that waits for it."
+        driver = ctx._link.run.driver  # type: ignore[union-attr]
+        asyncio.get_running_loop().call_soon(driver.task.cancel)
+        return "true"
+
+    agent = agent_on(store_at(tmp_path), [[hitl.call("last")], tell_back], [last])
+    with pytest.raises(asyncio.CancelledError):
+        await agent.run("go")
+    (run,) = agent.store.runs()
+    (call,) = agent.store.calls(run.id)
+    assert (call.state, call.result) == ("done", {"type": "result", "value": "true"})
+    assert (await agent.attach(run.id)).text == "told: true"
+
+
 async def _await(handle: Any) -> Any:
     return await handle
 
