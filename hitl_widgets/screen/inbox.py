@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import weakref
 from collections.abc import Callable
@@ -71,6 +72,10 @@ class Inbox(HubWidget):
         desk = desk_of(open_store(settings().store)) if desk is None else desk
         self._desk = desk
         self._surface = shown
+        # A panel under a row is made in the inbox's own cell, whatever runs when it is needed.
+        self._here = contextvars.copy_context()
+        if shown is not None:
+            self._here.run(shown.remember_cell)
         self._opened = _first(desk)
         self._panels: dict[str, RunPanel] = {}
         self._version = 0
@@ -279,7 +284,8 @@ class Inbox(HubWidget):
         if expert is None or expert.title is None or self._surface is None:
             return None
         run_id = request.run_id
-        panel = self._surface.run_inside(
+        panel = self._here.run(
+            self._surface.run_inside,
             run_id=run_id,
             title=expert.title,
             store=desk.store,

@@ -118,8 +118,19 @@ class WidgetSurface:
         shown = self._panels.get(run_id)
         if shown is not None and shown.comm is not None:
             return None
-        desk = deskport.desk_of(store)
-        panel = RunPanel(run_id=run_id, title=title, desk=desk, cancel=cancel, elsewhere=elsewhere)
+        make = functools.partial(
+            RunPanel,
+            run_id=run_id,
+            title=title,
+            desk=deskport.desk_of(store),
+            cancel=cancel,
+            elsewhere=elsewhere,
+        )
+        if self._display is None:
+            panel = make()
+        else:
+            with (_cell.get() or self._output_to())():  # see `_shown`
+                panel = make()
         self._quiet(panel)
         self._panels[run_id] = panel
         return panel
