@@ -109,7 +109,9 @@ class VSCodeBook:
 
     def wait_done(self) -> None:
         """Wait until everything that was started has ended."""
-        self.page.wait_for_function("() => window.running === 0", timeout=1000 * KERNEL_LIMIT)
+        # What was started a moment ago may not have reached the page.
+        done = "started => window.started === started && window.running === 0"
+        self.page.wait_for_function(done, arg=self.host.started, timeout=1000 * KERNEL_LIMIT)
 
     def restart(self) -> None:
         """Restart the kernel, and wait for it."""

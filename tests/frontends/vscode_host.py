@@ -82,6 +82,7 @@ class Host:
         self._line: asyncio.Future[str] | None = None
         self._queue: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
         self._waiting = 0
+        self.started = 0
         self._ending: dict[str, _Ending] = {}
         self._cell_of: dict[str, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -148,6 +149,7 @@ class Host:
 
     async def run(self, cell: int, source: str) -> None:
         """Queue a cell."""
+        self.started += 1
         self._count(+1)
         self._queue.put_nowait((cell, source))
 
@@ -183,7 +185,7 @@ class Host:
 
     def _count(self, change: int) -> None:
         self._waiting += change
-        self._tell({"type": "running", "count": self._waiting})
+        self._tell({"type": "running", "count": self._waiting, "started": self.started})
 
     # -- kernel → page ---------------------------------------------------------------------------
 

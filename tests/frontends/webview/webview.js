@@ -172,8 +172,9 @@ const hear = {
   output: show,
   ask: askForLine,
   unask: () => document.getElementById("input-box")?.remove(),
-  running({ count }) {
+  running({ count, started }) {
     window.running = count;
+    window.started = started;
   },
 };
 
