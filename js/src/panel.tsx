@@ -147,7 +147,7 @@ function Chart({ times }: { times: Times }) {
     <figure class="times" aria-label={say("run.times")}>
       <div class="bar" aria-hidden="true">
         {shown.map((part) => (
-          <span key={part} class={part} style={{ flexGrow: times[part] }} />
+          <span key={part} class={part} style={{ flexGrow: 1000 * times[part] }} />
         ))}
       </div>
       <figcaption>

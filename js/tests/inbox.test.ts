@@ -254,7 +254,7 @@ describe("a row that is opened", () => {
 
 describe("deciding together", () => {
   const chooseAll = async () => {
-    await button("choose all 3").click();
+    await button("choose all").click();
     await button("Decide together").click();
   };
   const group = (name: string) => page.getByRole("group", { name });
@@ -339,7 +339,7 @@ describe("deciding together", () => {
   test("a press that nobody can have meant does not count", async () => {
     kernel.looked = [looked(0)];
     show();
-    await button("choose all 3").click();
+    await button("choose all").click();
     await button("Decide together").click();
     await expect.element(button("Approve 1")).toBeEnabled();
     (button("Approve 1").element() as HTMLElement).click();
@@ -368,6 +368,20 @@ describe("deciding together", () => {
     kernel.looked = [looked(0), looked(1, { state: "declined" })];
     model.set("view", inbox({ version: 2 }));
     await expect.element(group("Together: delete_record (1)")).toBeVisible();
+    await expect.element(page.getByText("1 chosen")).toBeVisible();
+  });
+
+  test("what does not wait for a decision is not chosen", async () => {
+    kernel.rows = (n) => row(n, n === 1 ? { state: "outcome_unknown" } : {});
+    show();
+    await button("choose all").click();
+    await expect.element(page.getByText("2 chosen")).toBeVisible();
+    const boxes = grid().getByRole("checkbox").elements() as HTMLInputElement[];
+    expect(boxes.map((box) => [box.checked, box.disabled])).toEqual([
+      [true, false],
+      [false, true],
+      [true, false],
+    ]);
   });
 
   test("no secret is shown, and two that differ stand apart", async () => {
@@ -378,8 +392,10 @@ describe("deciding together", () => {
     ];
     show();
     await chooseAll();
-    const columns = group("Together: delete_record (2)").getByRole("columnheader").elements();
-    expect(columns.map((c) => c.textContent)).toEqual(["Call", "token"]);
+    const columns = group("Together: delete_record (2)").getByRole("columnheader");
+    await expect
+      .poll(() => columns.elements().map((c) => c.textContent))
+      .toEqual(["Call", "token"]);
   });
 });
 
@@ -440,7 +456,7 @@ describe("access", () => {
       kernel.looked = [looked(0), looked(1), looked(2, { tool: "send_mail" }, "b")];
       kernel.rows = (n) => row(n, n === 1 ? { state: "outcome_unknown" } : {});
       const { el } = show({}, [view(1)]);
-      await button("choose all 3").click();
+      await button("choose all").click();
       await button("Decide together").click();
       await expect
         .element(page.getByRole("group", { name: /Together: delete_record/ }))

@@ -26,10 +26,12 @@ interface BatchProps {
   ids: string[];
   /** Grows with every change of the store: others may have been faster. */
   version: number;
+  /** Told which of them still wait. */
+  keep: (waiting: Set<string>) => void;
   close: () => void;
 }
 
-export function Batch({ ids, version, close }: BatchProps) {
+export function Batch({ ids, version, keep, close }: BatchProps) {
   const { say, port } = useUi();
   const [looked, setLooked] = useState<Looked[] | null>(null);
   const [outcomes, setOutcomes] = useState<OutcomeDoc[]>([]);
@@ -39,12 +41,19 @@ export function Batch({ ids, version, close }: BatchProps) {
   const key = ids.join(" ");
   useEffect(() => {
     let current = true;
+    if (ids.length === 0) {
+      setLooked([]);
+      return;
+    }
     port
       .ask({ type: "look", request_ids: ids }, () => setTrouble(say("kernel.silent")))
       .then((answer) => {
         if (!current) return;
         setTrouble(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
-        if (answer.type === "ack") setLooked(answer.looked);
+        if (answer.type !== "ack") return;
+        const waiting = (answer.looked ?? []).filter((one) => one.view.state === "pending");
+        setLooked(waiting);
+        keep(new Set(waiting.map((one) => one.view.id)));
       });
     return () => {
       current = false;
@@ -86,7 +95,6 @@ const total = (groups: Looked[][]): number => groups.reduce((n, group) => n + gr
 function alike(looked: Looked[]): Looked[][] {
   const groups = new Map<string, Looked[]>();
   for (const one of looked) {
-    if (one.view.state !== "pending") continue;
     const group = groups.get(one.alike);
     if (group) group.push(one);
     else groups.set(one.alike, [one]);

@@ -95,6 +95,7 @@ function Listed({ among, version, opened, open }: ListedProps) {
   const { total, tally } = shown.current;
   const [chosen, setChosen] = useState(() => new Map<string, RowView>());
   const choose = (row: RowView) => {
+    if (row.state !== "pending") return;
     const next = new Map(chosen);
     if (!next.delete(row.id)) next.set(row.id, row);
     setChosen(next);
@@ -153,12 +154,22 @@ function Together({ source, total, chosen, setChosen, version }: TogetherProps) 
   const [open, setOpen] = useState(false);
   const all = Math.min(total, MOST_TOGETHER);
   const chooseAll = async () =>
-    setChosen(new Map((await source.first(all)).map((row) => [row.id, row])));
+    setChosen(
+      new Map(
+        (await source.first(all))
+          .filter((row) => row.state === "pending")
+          .map((row) => [row.id, row]),
+      ),
+    );
+  const keep = (waiting: Set<string>) => {
+    if (![...chosen.keys()].every((id) => waiting.has(id)))
+      setChosen(new Map([...chosen].filter(([id]) => waiting.has(id))));
+  };
   const clear = () => {
     setOpen(false);
     setChosen(new Map());
   };
-  if (total === 0 && chosen.size === 0) return null;
+  if (total === 0 && chosen.size === 0 && !open) return null;
   const many = chosen.size > MOST_TOGETHER;
   return (
     <>
@@ -178,15 +189,15 @@ function Together({ source, total, chosen, setChosen, version }: TogetherProps) 
         <button
           type="button"
           class="button small"
-          disabled={chosen.size === 0 || many}
+          disabled={(chosen.size === 0 && !open) || many}
           aria-expanded={open}
           onClick={() => setOpen(!open)}
         >
           {say("batch.name")}
         </button>
       </div>
-      {open && chosen.size > 0 && !many && (
-        <Batch ids={[...chosen.keys()]} version={version} close={clear} />
+      {open && !many && (
+        <Batch ids={[...chosen.keys()]} version={version} keep={keep} close={clear} />
       )}
     </>
   );

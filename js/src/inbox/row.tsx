@@ -55,6 +55,7 @@ export const Row = memo(function Row(props: RowProps) {
             type="checkbox"
             tabIndex={-1}
             checked={chosen}
+            disabled={row.state !== "pending"}
             aria-label={say("inbox.choose", { name })}
             onChange={() => deeds.choose(index)}
           />
@@ -92,6 +93,17 @@ export const Row = memo(function Row(props: RowProps) {
   );
 });
 
+/** States that the verdict's own word tells already. */
+const TOLD = new Set(["approved", "declined", "answered", "responded", "done", "outcome_unknown"]);
+
+function Part({ text, whole }: { text: string; whole?: string }) {
+  return (
+    <span title={whole}>
+      <Revealed text={text} />
+    </span>
+  );
+}
+
 function About({ row }: { row: RowView }) {
   const { say } = useUi();
   const agent = row.agent_path.join(" › ");
@@ -110,10 +122,15 @@ function About({ row }: { row: RowView }) {
           {row.kind === "input" ? say("inbox.input") : say(`effect.${row.effect}`)}
         </span>
       )}
-      {row.reviewer !== null && <Revealed text={row.reviewer} />}
-      <Revealed text={agent} />
-      {row.notebook !== null && <Revealed text={row.notebook} />}
-      {row.thread !== null && <Revealed text={row.thread} />}
+      {row.verdict !== null && !TOLD.has(row.state) && (
+        <span>{sayIfKnown(say, `state.${row.state}`, row.state)}</span>
+      )}
+      {row.reviewer !== null && <Part text={row.reviewer} />}
+      <Part text={agent} />
+      {row.notebook !== null && (
+        <Part text={row.notebook.split(/[\\/]/).at(-1) ?? ""} whole={row.notebook} />
+      )}
+      {row.thread !== null && <Part text={row.thread} />}
       <code>{short(row.fingerprint)}</code>
     </>
   );
