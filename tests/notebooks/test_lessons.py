@@ -58,6 +58,18 @@ def has_exercises(lesson: Path) -> bool:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
+def test_a_lesson_ends_with_two_exercises_a_check_and_a_solution(lesson: Path) -> None:
+    source, number = lesson.read_text("utf-8"), int(lesson.stem[:2])
+    _, heading, exercises = source.partition("# ## Exercises")
+    assert heading
+    for which in "ab":
+        assert exercises.count(f"**{number}{which}.**") == 1
+    assert exercises.count(f'check_exercise(\n    "{number}"') == 1
+    assert has_exercises(lesson)
+    assert (notebooks.SOLUTIONS / f"{lesson.stem}.ipynb").is_file()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda p: p.stem)
 def test_the_committed_notebooks_are_the_lesson(lesson: Path) -> None:
     source = lesson.read_text("utf-8")
     for solved in (False, True) if has_exercises(lesson) else (False,):
@@ -223,13 +235,17 @@ def test_the_eleventh_lesson_runs_nothing_that_nobody_approved(
     assert "is not in decisions.json, and nobody can be asked here" in said
 
 
-def test_the_twelfth_lesson_draws_two_plots_and_finds_the_forgery(
+def test_the_twelfth_lesson_shows_the_history_and_finds_the_forgery(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (lesson,) = (path for path in LESSONS if path.stem.startswith("12"))
     made = run(lesson, monkeypatch)
     outputs = [o for c in made.cells if c.cell_type == "code" for o in c.outputs]
-    assert sum("image/png" in o.get("data", {}) for o in outputs) == 2
+    shown = "".join(o.get("data", {}).get("text/html", "") for o in outputs)
+    assert shown.count('role="img"') == 2
+    assert "approvals took less than a second" in shown
+    assert "send_mail: exactly the same call was approved" in shown
+    assert sum("image/png" in o.get("data", {}) for o in outputs) == 1
     assert "Refused: the audit trail is append-only" in text(made)
     assert "was changed after it was written" in text(made)
 
