@@ -40,33 +40,44 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
 function PanelHead({ run }: { run: RunView }) {
   const { say, locale, port } = useUi();
   const [sent, setSent] = useState(false);
+  const [silent, setSilent] = useState(false);
   const over = isOver(run);
+  const cancel = () => {
+    setSent(true);
+    const unheard = () => {
+      setSent(false);
+      setSilent(true);
+    };
+    port.ask({ type: "cancel" }, unheard).then(() => {
+      setSent(true);
+      setSilent(false);
+    });
+  };
   return (
-    <div class="head">
-      <b>
-        <Revealed text={run.title} />
-      </b>
-      <span class="state" role="status">
-        {sayIfKnown(say, `run.state.${run.state}`, run.state)}
-        {over &&
-          run.seconds !== null &&
-          ` · ${say("age.seconds", { n: number(run.seconds, locale) })}`}
-      </span>
-      <span class="grow" />
-      {run.cancellable && (
-        <button
-          type="button"
-          class="button small"
-          disabled={sent}
-          onClick={() => {
-            setSent(true);
-            port.ask({ type: "cancel" }, () => setSent(false));
-          }}
-        >
-          {say("run.cancel")}
-        </button>
+    <>
+      <div class="head">
+        <b>
+          <Revealed text={run.title} />
+        </b>
+        <span class="state" role="status">
+          {sayIfKnown(say, `run.state.${run.state}`, run.state)}
+          {over &&
+            run.seconds !== null &&
+            ` · ${say("age.seconds", { n: number(run.seconds, locale) })}`}
+        </span>
+        <span class="grow" />
+        {run.cancellable && (
+          <button type="button" class="button small" disabled={sent} onClick={cancel}>
+            {say("run.cancel")}
+          </button>
+        )}
+      </div>
+      {silent && !over && (
+        <p class="alert" role="alert">
+          {say("kernel.silent")}
+        </p>
       )}
-    </div>
+    </>
   );
 }
 

@@ -98,6 +98,20 @@ describe("a run's panel", () => {
     expect(button("Cancel").elements()).toHaveLength(0);
   });
 
+  test("says when the kernel did not hear Cancel, and takes it again (R12)", async () => {
+    const { model } = show(run(), []);
+    const answer = model.answer;
+    model.answer = () => null;
+    await button("Cancel").click();
+    await expect
+      .element(page.getByRole("alert"), { timeout: 4000 })
+      .toHaveTextContent("The kernel does not answer");
+    model.answer = answer;
+    await button("Cancel").click();
+    await vi.waitFor(() => expect(page.getByRole("alert").elements()).toHaveLength(0));
+    expect(model.of("cancel")).toHaveLength(2);
+  });
+
   test("says when no cell waits any more (R16)", async () => {
     show(run({ paused: true }), [request("c1")]);
     await expect.element(page.getByText(/^Nobody waits for this run in a cell/)).toBeVisible();
