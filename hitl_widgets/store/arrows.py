@@ -35,7 +35,7 @@ def of_call(tx: Tx, call_id: str, *states: State) -> list[Request]:
     """Requests about a call in any of `states`, in order of opening."""
     marks = ", ".join("?" * len(states))
     rows = tx.rows(
-        f"SELECT * FROM requests WHERE tool_call_id = ? AND state IN ({marks}) ORDER BY seq",
+        f"SELECT * FROM requests WHERE tool_call_id = ? AND +state IN ({marks}) ORDER BY seq",
         (call_id, *states),
     )
     return [to_request(row) for row in rows]

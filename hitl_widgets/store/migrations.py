@@ -118,7 +118,37 @@ _V1 = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+# A change of a request's state wrote to nine indexes, of a run's to seven. Left are those that
+# listings by state need: columns that are empty in an ordinary run have none of it, and what few
+# rows have in common (a run, a call, a fingerprint) is found without the state. See `listing`.
+_V2 = (
+    "DROP INDEX runs_thread",
+    "DROP INDEX runs_resource",
+    "DROP INDEX runs_notebook",
+    "DROP INDEX runs_owner",
+    "DROP INDEX runs_key",
+    "CREATE INDEX runs_thread ON runs(thread_id, state) WHERE thread_id IS NOT NULL",
+    "CREATE INDEX runs_resource ON runs(resource_id, state) WHERE resource_id IS NOT NULL",
+    "CREATE INDEX runs_notebook ON runs(notebook, state) WHERE notebook IS NOT NULL",
+    "CREATE INDEX runs_owner ON runs(owner) WHERE owner IS NOT NULL",
+    "CREATE INDEX runs_key ON runs(agent_id, key) WHERE key IS NOT NULL",
+    "DROP INDEX calls_owner",
+    "CREATE INDEX calls_owner ON calls(owner) WHERE owner IS NOT NULL",
+    "DROP INDEX requests_run",
+    "DROP INDEX requests_call",
+    "DROP INDEX requests_fingerprint",
+    "DROP INDEX requests_thread",
+    "DROP INDEX requests_resource",
+    "DROP INDEX requests_due",
+    "CREATE INDEX requests_run ON requests(run_id)",
+    "CREATE INDEX requests_call ON requests(tool_call_id)",
+    "CREATE INDEX requests_fingerprint ON requests(fingerprint)",
+    "CREATE INDEX requests_thread ON requests(thread_id, state) WHERE thread_id IS NOT NULL",
+    "CREATE INDEX requests_resource ON requests(resource_id, state) WHERE resource_id IS NOT NULL",
+    "CREATE INDEX requests_due ON requests(state, expires_at) WHERE expires_at IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2)
 """Statements that lead from version n to n+1."""
 
 NEWEST = len(MIGRATIONS)

@@ -193,8 +193,8 @@ def saved(tx: Tx, run_id: str, frames: Sequence[str]) -> None:
 
 def keep_text(tx: Tx, run_id: str, key: str, text: str) -> None:
     """Keep a frame that is JSON text already."""
-    tx.rows("REPLACE INTO snapshots(key, value) VALUES(?, ?)", (key, text))
-    tx.rows("REPLACE INTO frames(key, run_id) VALUES(?, ?)", (key, run_id))
+    tx.snapshots.put(key, text)
+    _note(tx, run_id, key)
 
 
 def keep_frames(tx: Tx, run_id: str, frames: Mapping[str, Any]) -> None:
@@ -205,7 +205,12 @@ def keep_frames(tx: Tx, run_id: str, frames: Mapping[str, Any]) -> None:
 def _keep(tx: Tx, run_id: str, frames: Mapping[str, Any]) -> None:
     for key, value in frames.items():
         tx.snapshots[key] = value
-        tx.rows("REPLACE INTO frames(key, run_id) VALUES(?, ?)", (key, run_id))
+        _note(tx, run_id, key)
+
+
+def _note(tx: Tx, run_id: str, key: str) -> None:
+    """Keep whose frame it is; that never changes, so that nothing is written again."""
+    tx.rows("INSERT OR IGNORE INTO frames(key, run_id) VALUES(?, ?)", (key, run_id))
 
 
 def _drop(tx: Tx, keys: Iterable[str]) -> None:
@@ -258,7 +263,7 @@ def requests_waiting(tx: Tx, run_id: str) -> list[Request]:
     """Requests of a run that wait for somebody."""
     marks = ", ".join("?" * len(arrows.OPEN))
     rows = tx.rows(
-        f"SELECT id FROM requests WHERE run_id = ? AND state IN ({marks}) ORDER BY seq",
+        f"SELECT id FROM requests WHERE run_id = ? AND +state IN ({marks}) ORDER BY seq",
         (run_id, *arrows.OPEN),
     )
     return [arrows.get(tx, row["id"]) for row in rows]

@@ -43,6 +43,18 @@ class Snapshots(SqliteDict):  # pyright: ignore[reportUntypedBaseClass]
             decode=lambda text: loads(text, "a snapshot"),  # pyright: ignore[reportUnknownLambdaType]
         )
 
+    def __setitem__(self, key: str, value: object) -> None:
+        """As sqlitedict's, but for the row's number: that stays, and its index is not written."""
+        self.put(key, dumps(value))
+
+    def put(self, key: str, text: str) -> None:
+        """Keep a document that is JSON text already."""
+        self._database.ask(
+            "INSERT INTO snapshots(key, value) VALUES(?, ?) "
+            "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            (key, text),
+        )
+
     def _new_conn(self) -> Worker:  # pyright: ignore[reportIncompatibleMethodOverride]
         return Worker(self._database)
 
