@@ -386,7 +386,7 @@ async def test_what_a_body_returns_in_the_moment_it_is_discarded_is_ignored(
     async def sneaky(ctx: hitl.ToolContext) -> str:
         "Asks on the side, and does not wait for the answer."
         asking = asyncio.ensure_future(ctx.ask(str, "Really?"))
-        while not ctx._link.run.discarded:  # type: ignore[union-attr]
+        while not ctx._link.run.discarded:  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         asking.cancel()
         ended.append("by itself")
@@ -421,6 +421,38 @@ async def test_a_body_that_ended_when_it_was_interrupted_is_not_of_unknown_outco
     (call,) = agent.store.calls(run.id)
     assert (call.state, call.result) == ("done", {"type": "result", "value": "true"})
     assert (await agent.attach(run.id)).text == "told: true"
+
+
+@pytest.mark.parametrize("end", ["interrupted", "out of time"])
+async def test_a_pause_that_was_noted_is_kept_however_its_body_ends(
+    tmp_path: Path, end: str
+) -> None:
+    """R8, R16, F33: a body that hangs after `ctx.suspend` has asked all the same."""
+    noted = asyncio.Event()
+
+    @hitl.tool(resume_schema=str, timeout=0.2 if end == "out of time" else None)
+    async def ask(ctx: hitl.ToolContext) -> str:
+        "Ask, and go on for ever."
+        if ctx.resume_data is None:
+            ctx.suspend("?")
+            noted.set()
+            await asyncio.Event().wait()
+        return ctx.resume_data
+
+    agent = agent_on(store_at(tmp_path), [[hitl.call("ask")], tell_back], [ask])
+    if end == "interrupted":
+        with hitl.reviewer(lambda _: None):
+            cell = asyncio.ensure_future(agent.run("go"))
+            await noted.wait()
+            cell.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await cell
+    else:
+        assert (await agent.generate("go")).finish_reason == "suspended"
+    (request,) = await hitl.pending(agent.store)
+    assert (request.state, request.kind, request.suspend_payload) == ("pending", "input", "?")
+    done = await agent.resume_generate("here", run_id=request.run_id)
+    assert done.text == "told: here"
 
 
 async def _await(handle: Any) -> Any:
