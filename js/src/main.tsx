@@ -15,7 +15,7 @@ export interface MountProps {
   model: Model;
   el: HTMLElement;
   /** The front end's door to other widgets, by anywidget. */
-  host?: { getModel(ref: string): Promise<Model> };
+  host?: { getModel?(ref: string): Promise<Model> };
 }
 
 function initialize({ model }: { model: Model }) {
@@ -69,7 +69,7 @@ function embedded(
   host: MountProps["host"],
 ): () => void {
   let away: (() => void) | null = () => {};
-  host?.getModel(ref).then(
+  host?.getModel?.(ref).then(
     (model) => {
       if (away) away = mount({ model, el: into, host }, hub);
     },
