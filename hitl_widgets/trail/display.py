@@ -261,7 +261,7 @@ def _cell(value: Any) -> str:
         case None:
             return ""
         case datetime():
-            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+            return f"{value:%Y-%m-%d %H:%M:%S}"
         case str():
             return visible(value)
         case float():

@@ -56,26 +56,27 @@ def bars(rows: Sequence[Bar], *, title: str, said: str, names: Mapping[str, str]
 
 
 def _row(row: Bar, number: int, most: int, names: Mapping[str, str], key: str) -> str:
+    """One bar; where only its text is left, it still reads ``label total: 3 approved. ``."""
     top = number * ROW + 2
     middle = top + BAR / 2 + 4
     scale = (WIDTH - LABEL - NUMBER) / most
-    label = visible(row.label)
     parts: list[str] = []
     x = float(LABEL)
     for verdict in VERDICTS:
         count = row.counts.get(verdict, 0)
         if count:
             width = count * scale
-            told = html.escape(f"{label}: {count} {names[verdict]}")
+            told = html.escape(f"{count} {names[verdict]}")
             parts.append(
                 f'<rect x="{x:.1f}" y="{top}" width="{max(width - 1, 1):.1f}" height="{BAR}" '
                 f'fill="url(#{key}-{verdict})" class="hitl-{verdict}"><title>{told}</title></rect>'
             )
             x += width
+    label = visible(row.label)
     short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
     return (
-        f'<text x="{LABEL - 8}" y="{middle}" text-anchor="end">{html.escape(short)}</text>'
-        f'{"".join(parts)}<text x="{x + 5:.1f}" y="{middle}">{row.total or ""}</text>'
+        f'<text x="{LABEL - 8}" y="{middle}" text-anchor="end">{html.escape(short)}</text> '
+        f'<text x="{x + 5:.1f}" y="{middle}">{row.total or ""}</text>: {", ".join(parts)}. '
     )
 
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 12 · The audit trail as a DataFrame
 #
-# Who decided what, when, why, and after how long? Every decision is a row in the store. With
-# pandas and matplotlib it answers questions such as *do we ask too often?* and *does anybody still
-# read the cards?* No network needed.
+# Who decided what, when, why, and after how long? Every decision is a row in the store.
+# `hitl.history()` shows them and names what stands out; with pandas and matplotlib you ask questions
+# of your own, such as *does anybody still read the cards?* No network needed.
 #
 #     pip install "hitl-widgets[pandas]" matplotlib
 
@@ -24,10 +24,11 @@ store = Path(tempfile.mkdtemp()) / "audit.db"
 # ## A busy day
 #
 # First we need decisions. This cell plays a day of an agent and of three reviewers, in about ten
-# seconds: forty calls, each decided after a moment. Look at Chris: always yes, always at once.
+# seconds: forty calls, each decided after a moment. Look at Chris: always yes, always at once. And
+# look at the mails: every second one is the same, to the team.
 
 # %%
-at_once = asyncio.Semaphore(4)
+at_once = asyncio.Semaphore(8)
 
 
 @hitl.tool(require_approval=True, effect="write")
@@ -54,6 +55,8 @@ def propose(n):
         return hitl.call("delete_table", name=f"t{n}")
     if kind == 1:
         return hitl.call("train", hours=n)
+    if kind == 2:
+        return hitl.call("send_mail", to="team@example.com")
     return hitl.call("send_mail", to=f"{n}@example.com")
 
 
@@ -73,8 +76,8 @@ async def decide_one(n, dice):
     request = run.requests[0]
     who = dice.choice(["ada", "bob", "chris"])
     careful = who != "chris"
-    slow = {"send_mail": 0.4, "train": 0.8, "delete_table": 1.4}[request.tool_name]
-    await asyncio.sleep(dice.uniform(0.3, 1) * slow if careful else 0.05)
+    slow = {"send_mail": 1.4, "train": 2, "delete_table": 3}[request.tool_name]
+    await asyncio.sleep(dice.uniform(0.8, 1.2) * slow if careful else 0.05)
     no = careful and dice.random() < (0.5 if request.tool_name == "delete_table" else 0.15)
     decision = hitl.Decline("Not needed.") if no else hitl.Approve()
     await hitl.decide(request, decision, fingerprint=request.fingerprint, reviewer=who)
@@ -84,28 +87,43 @@ await asyncio.gather(*(one_call(n) for n in range(40)))
 len(hitl.history(store))
 
 # %% [markdown]
-# ## The table
+# ## What it shows by itself
 #
-# `args` never holds a secret in clear. `via` tells a click (`card`, `inbox`) from code (`api`), a
-# rule or a replay; `identity_source` says how we know the name.
+# As a cell's last expression a history draws how long people took and what they decided per tool.
+# Above that it names what is worth a look: approvals in under a second, and a call that was approved
+# again and again. For the latter it says which narrow grant would end the question, and exactly what
+# that grant would have let through: nothing else.
 
 # %%
-audit = hitl.history(store, as_frame=True)
+history = hitl.history(store)
+history
+
+# %% [markdown]
+# The same findings for programs; `history.to_csv("decisions.csv")` and `history.to_json(…)` keep the
+# rows elsewhere.
+
+# %%
+for found in history.patterns:
+    print(found.kind, len(found.requests), found.requests[0].tool_name)
+
+# %% [markdown]
+# ## The table
+#
+# `to_frame()` makes it a DataFrame. `args` never holds a secret in clear. `via` tells a click (`card`,
+# `inbox`) from code (`api`), a rule or a replay; `identity_source` says how we know the name.
+
+# %%
+audit = history.to_frame()
 audit[["tool", "verdict", "reviewer", "via", "identity_source", "seconds"]].head()
 
 # %% [markdown]
-# ## What is declined?
+# ## What is declined, and by whom?
 #
 # A tool that is never declined may not need a gate. One that is declined half of the time needs a
-# better prompt.
+# better prompt. A reviewer who never declines anything may not be reading.
 
 # %%
-verdicts = pd.crosstab(audit["tool"], audit["verdict"])
-axes = verdicts.plot.barh(stacked=True, color=["#2a78c2", "#c8553d"], figsize=(7, 2.6))
-axes.set(title="Decisions by tool", xlabel="requests", ylabel="", xticks=range(0, 21, 5))
-axes.legend(loc="lower right")
-plt.tight_layout()
-plt.show()
+pd.crosstab([audit["tool"], audit["reviewer"]], audit["verdict"])
 
 # %% [markdown]
 # ## Does anybody read the cards?

@@ -159,10 +159,22 @@ class TestDisplay:
     def test_every_plot_is_well_formed_and_adds_up(self) -> None:
         shown = History(a_day())._repr_html_()
         plots = [ET.fromstring(f"<svg{part}") for part in svgs(shown)]  # noqa: S314  # our own
-        titles = [t.text or "" for plot in plots[-1:] for t in plot.iter("title")]
-        assert "send_mail: 28 approved" in titles
-        assert "send_mail: 4 answered or ended" in titles
-        assert sum(int(t.rpartition(": ")[2].split()[0]) for t in titles) == 64
+        titles = [t.text or "" for t in plots[-1].iter("title")]
+        assert titles == [
+            "28 approved",
+            "4 answered or ended",
+            "16 approved",
+            "8 approved",
+            "8 declined",
+        ]
+        assert sum(int(t.split()[0]) for t in titles) == 64
+
+    def test_where_a_sanitizer_leaves_only_text_the_plots_are_sentences(self) -> None:
+        words = Words()
+        words.feed(History(a_day())._repr_html_())
+        left = "".join(words.said)
+        assert "under 1 s 12: 12 approved. " in left
+        assert "delete_table 16: 8 approved, 8 declined. " in left
 
     def test_hostile_names_are_text(self) -> None:
         bad = '<img src=x onerror="alert(1)">\u202e'
@@ -237,6 +249,17 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
         self.seen.add(tag)
+
+
+class Words(HTMLParser):
+    """What is left of a page without its elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
 
 
 def svgs(shown: str) -> list[str]:
