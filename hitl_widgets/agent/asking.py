@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from ..errors import Expired, HitlError, InvalidAnswer, LeaseLost, ReplayMismatch, StoreError
 from ..fingerprint import digest, mask
 from ..request import Kind, Request
-from ..schema import Shape, shape_of
+from ..schema import Shape, shape_of, stored_shape
 from .people import tell_decision
 from .proposals import describe, identity
 
@@ -238,7 +238,7 @@ def asked_again(request: Request, ordinal: int, errors: list[dict[str, Any]]) ->
     typed = (request.decision or {}).get("data")
     scope = {**request.scope, "refused": errors, "replaces": request.id}
     if typed is not None:
-        scope["initial"] = mask(typed, shape_of(request.resume_schema or {}).secrets)
+        scope["initial"] = mask(typed, stored_shape(request.resume_schema).secrets)
     return {"ordinal": ordinal, "scope": scope}
 
 

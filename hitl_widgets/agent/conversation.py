@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import AgentDefinitionError, InvalidAnswer, RunSuspended
 from ..events import chunk
 from ..request import MASK, Answer, Decline, Request, Reviewer, new_id
-from ..schema import Shape, shape_of
+from ..schema import Shape, stored_shape
 from . import following, models
 from .finding import suspended_runs
 from .options import RunOptions
@@ -86,7 +86,7 @@ def _fillable(request: Request) -> bool:
 
 
 async def _fill_in(agent: Agent, prompt: str, options: RunOptions, request: Request) -> RunStream:
-    shape = shape_of(request.resume_schema or {})
+    shape = stored_shape(request.resume_schema)
     data = await _extracted(agent, prompt, shape, request)
     if data is None:
         return await _ask_back(agent, prompt, options, request)

@@ -128,6 +128,13 @@ class FrameRun:
             found.update(runner.frames())
         return found
 
+    def places(self) -> dict[str, tuple[int, str | None]]:
+        """Where this frame and all below it are: model turns made, and the open turn."""
+        found = {self.state.key: (self.state.step, self.state.turn)}
+        for runner in self.nested.values():
+            found.update(runner.places())
+        return found
+
     async def go(self) -> Finished | None:
         """Move until finished (then how), or until nothing can move (None)."""
         try:

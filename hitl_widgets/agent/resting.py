@@ -30,16 +30,21 @@ async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
         await driver.keep()
         await driver.write("release", driver.run.id, driver.token, state)
     await driver.desk.read(driver.desk.look)
+    overtaken = False
     while driver.generation != seen:
         seen = driver.generation
         if driver.released is not None and not await driver.runner.decided():
             continue
         driver.token, driver.released = new_id("l"), None
         try:
-            await driver.write("adopt", driver.run.id, driver.token)
+            run = await driver.write("adopt", driver.run.id, driver.token)
         except (LeaseLost, SnapshotNotFound):  # somebody else was quicker
             break
-        return False
+        if await _as_left(driver):
+            return False
+        await driver.write("release", driver.run.id, driver.token, run.state)
+        overtaken = True
+        break
     driver.runner.leave()
     reason = "budget-reached" if state == "budget-paused" else "suspended"
     if state == "budget-paused":
@@ -48,7 +53,29 @@ async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
     if driver.screen is not None:
         driver.screen.paused()
     driver.close()
+    if overtaken:  # whoever drives on loads it anew
+        await driver.desk.read(driver.desk.resume, driver.run.id, driver.run.agent_id)
     return True
+
+
+async def _as_left(driver: Driver) -> bool:
+    """Whether a run is where this driver left it: another process may have driven it meanwhile.
+
+    The lease is held again, so that nothing changes while this looks.
+    """
+    places, store = driver.runner.places(), driver.desk.store
+
+    def kept(key: str) -> tuple[int, str | None] | None:
+        try:
+            frame = store.frame(key)
+        except SnapshotNotFound:  # of a nested agent that never was at rest
+            return None
+        return frame["step"], frame["turn"]
+
+    def same() -> bool:
+        return all(kept(key) in (None, place) for key, place in places.items())
+
+    return await driver.desk.read(same)
 
 
 async def wait_for_a_human(driver: Driver, seen: int) -> None:

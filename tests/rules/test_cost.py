@@ -137,3 +137,31 @@ async def test_an_interrupt_in_the_decision_leaves_no_lease_behind(tmp_path: Pat
     assert saw.did == []
     (done,) = await agent.resume_decided()
     assert (done.finish_reason, saw.did) == ("stop", ["abc"])
+
+
+@pytest.mark.parametrize("memory", [None, hitl.Memory()], ids=["with the question", "after it"])
+async def test_a_run_that_another_process_drove_while_its_driver_left_is_not_driven_twice(
+    tmp_path: Path, memory: Any
+) -> None:
+    """R21, F35: what the one that left has in memory is of yesterday; it makes no turn again."""
+    saw, turns = Witness(), [[hitl.call("delete_record", id=i)] for i in "abc"]
+    options: dict[str, Any] = {"memory": memory}
+    agent = agent_on(store_at(tmp_path), [*turns, "end"], [saw.deleting()], **options)
+    other = agent_on(store_at(tmp_path), [*turns, "end"], [saw.deleting()], **options)
+    look, driven = agent.desk.look, list[str]()
+
+    def drive_first() -> None:
+        """All that an approval elsewhere leads to, after the lease was given back."""
+        if not driven:
+            (request,) = other.store.requests(states=["pending"])
+            driven.append(request.run_id)
+            asyncio.run(other.approve_tool_call_generate(run_id=request.run_id))
+        look()
+
+    agent.desk.look = drive_first  # type: ignore[method-assign]
+    run = await agent.generate("go", thread_id="t")
+    assert [r.args["id"] for r in run.requests] == ["b"]
+    for _ in "bc":
+        run = await agent.approve_tool_call_generate(run_id=run.run_id)
+    assert (run.finish_reason, saw.did) == ("stop", ["a", "b", "c"])
+    assert len(agent.store.calls(run.run_id)) == 3
