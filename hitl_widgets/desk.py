@@ -32,7 +32,7 @@ from .request import (
     fresh,
     new_id,
 )
-from .schema import is_json, shape_of
+from .schema import is_json, stored_shape
 from .standing import Rule, grant_of, subject_of
 from .standing import check as check_rule
 from .store.base import Store, Vote
@@ -400,7 +400,7 @@ class Desk(News):
         by = "model"
         if checked is None:
             by = "schema"
-            checked = shape_of(request.input_schema or {}).validate(args)
+            checked = stored_shape(request.input_schema).validate(args)
         if expert is not None:
             await expert.permit_edit(request, checked)
         identity = fingerprint(
@@ -421,7 +421,7 @@ class Desk(News):
         expert = self.experts.get(request.agent_id)
         checked = expert.check_answer(request, data) if expert else None
         by = "model" if checked is not None else "schema"
-        shape = shape_of(request.resume_schema or {})
+        shape = stored_shape(request.resume_schema)
         value = checked[0] if checked is not None else shape.dump(shape.validate(data))
         return {
             "validated_by": by if request.resume_schema is not None else None,

@@ -10,7 +10,7 @@ from hitl_widgets.schema._json import is_json
 from hitl_widgets.schema._parameters import ParametersShape, shape_of_parameters
 from hitl_widgets.schema._prepare import prepare
 from hitl_widgets.schema._secrets import HIDDEN
-from hitl_widgets.schema._shape import Shape, shape_of
+from hitl_widgets.schema._shape import Shape, shape_of, stored_shape
 
 __all__ = [
     "HIDDEN",
@@ -22,4 +22,5 @@ __all__ = [
     "prepare",
     "shape_of",
     "shape_of_parameters",
+    "stored_shape",
 ]

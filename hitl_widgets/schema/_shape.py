@@ -174,12 +174,24 @@ class TypeShape(Shape):
 
 
 class JsonShape(Shape):
-    """The shape that a JSON Schema describes; its values are plain JSON."""
+    """The shape that a JSON Schema describes; its values are plain JSON.
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    Parameters
+    ----------
+    judged
+        The schema was found valid before. What judges it is slow to import, and is left until
+        there is something to validate.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], *, judged: bool = False) -> None:
         self._json_schema: dict[str, Any] = _copied(dict(schema))
-        self._validator = validator_of(self._json_schema)
-        self._document  # noqa: B018 - a broken reference is the author's error: say it now
+        if not judged:  # the author's errors, broken references too, are said now
+            self._validator  # noqa: B018
+            self._document  # noqa: B018
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator_of(self._json_schema)
 
     @property
     def json_schema(self) -> dict[str, Any]:
@@ -232,6 +244,14 @@ def shape_of(source: Any) -> Shape:
             "such as int or list[str], or a JSON Schema as a dict."
         )
     return TypeShape(source)
+
+
+def stored_shape(schema: Mapping[str, Any] | None) -> Shape:
+    """The shape of a schema that a request keeps: it was judged when it was asked.
+
+    None, as where there is no resume schema, takes any JSON.
+    """
+    return JsonShape(schema or {}, judged=True)
 
 
 # -- pydantic -------------------------------------------------------------------------------------

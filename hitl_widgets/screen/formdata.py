@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..errors import InvalidAnswer
 from ..request import Answer, Request
-from ..schema import Form, Shape, shape_of
+from ..schema import Form, Shape, stored_shape
 from .messages import FormDoc, UnshownDoc
 
 KEPT: Final = 1000
@@ -86,7 +86,7 @@ class _Forms:
         with self._lock:
             found = self._kept.get(request.id)
             if found is None:
-                shape = shape_of({} if request.resume_schema is None else request.resume_schema)
+                shape = stored_shape(request.resume_schema)
                 found = (Form(shape, request.scope.get("initial")), shape)
                 self._kept[request.id] = found
             self._kept.move_to_end(request.id)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from ..errors import InvalidAnswer, RequestNotFound
 from ..fingerprint import digest
 from ..request import Approve, Request, new_id
-from ..schema import Form, shape_of
+from ..schema import Form, stored_shape
 from ..standing import Rule
 from ..standing import check as check_rule
 from ..visible import visible
@@ -90,7 +90,7 @@ def prepared(request_id: str, key: str) -> tuple[Approve, Rule | None]:
 def _form(request: Request) -> FormDoc:
     if not is_editable(request):
         raise RequestNotFound(f"{request.tool_name} ({request.id}) has no arguments to edit.")
-    form = Form(shape_of(request.input_schema or {}), request.args, secrets=request.secrets)
+    form = Form(stored_shape(request.input_schema), request.args, secrets=request.secrets)
     _forms.put(request.id, form)
     return formdata.document(form)
 

@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 from ..desk import Desk
 from ..errors import AlreadyDecided, Expired, HitlError, InvalidAnswer, RequestNotFound
 from ..request import Answer, Approve, Decision, Decline, Receipt, Request, Respond
-from ..schema import Form, shape_of
+from ..schema import Form, stored_shape
 from ..visible import visible
 from ..words import saying
 from . import previews, shown
@@ -192,13 +191,13 @@ class _Talk:
 
     async def _answered(self) -> Decision:
         if self._answer is None:
-            schema: Any = {} if self.request.resume_schema is None else self.request.resume_schema
-            self._answer = Typed(Form(shape_of(schema), self.request.scope.get("initial")))
+            shape = stored_shape(self.request.resume_schema)
+            self._answer = Typed(Form(shape, self.request.scope.get("initial")))
         return Answer(await fill(self.device, self._answer))
 
     async def _edited(self) -> Decision | None:
         request = self.request
-        shape = shape_of(request.input_schema or {})
+        shape = stored_shape(request.input_schema)
         typed = Typed(Form(shape, request.args, secrets=request.secrets))
         while True:
             args = await fill(self.device, typed)

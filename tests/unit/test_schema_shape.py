@@ -326,3 +326,19 @@ class TestConsent:
     )
     def test_is_data(self, source: Any) -> None:
         assert not shape_of(source).is_consent
+
+
+def test_a_stored_schema_is_drawn_without_loading_what_judges_it() -> None:
+    """It is slow to import, and a card is drawn on the event loop."""
+    code = (
+        "import sys\n"
+        "from hitl_widgets.schema import Form, stored_shape\n"
+        "from hitl_widgets.errors import InvalidAnswer\n"
+        "shape = stored_shape({'type': 'integer', 'minimum': 1})\n"
+        "Form(shape, 3)\n"
+        "print('jsonschema' in sys.modules)\n"
+        "try: shape.validate(0)\n"
+        "except InvalidAnswer: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\nrefused\n"
