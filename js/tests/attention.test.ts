@@ -106,6 +106,28 @@ describe("the tab's title", () => {
   });
 });
 
+describe("an inbox out of sight", () => {
+  test("is counted by what waits in it, as long as nobody can see it", async () => {
+    const space = document.createElement("div");
+    space.style.height = "3000px";
+    document.body.append(space);
+    const inbox = { store: "a.db", version: 1, waiting: 4, unknown: 0, runs: [] };
+    const made = show({ shows: "inbox", view: inbox, requests: [] });
+    away.push(
+      made.unmount,
+      () => made.el.remove(),
+      () => space.remove(),
+    );
+    await expect.poll(shownTitle).toBe("(4) work.ipynb");
+    made.model.set("view", { ...inbox, waiting: 5, version: 2 });
+    await expect.poll(shownTitle).toBe("(5) work.ipynb");
+    made.el.scrollIntoView();
+    await expect.poll(shownTitle).toBe("work.ipynb");
+    tab("hidden");
+    expect(document.title).toBe("(5) work.ipynb");
+  });
+});
+
 describe("the pill", () => {
   test("jumps to the one that waits longest, and goes when all is in sight", async () => {
     below({ created_at: "2026-01-01T00:00:02+00:00", tool: "second" });

@@ -26,7 +26,14 @@ export interface Waiting {
   inView: boolean | null;
 }
 
+/** An inbox: how many wait in it, and whether any part of it is in the page's view. */
+interface Listed {
+  count: number;
+  inView: boolean | null;
+}
+
 const all = new Map<HTMLElement, Waiting>();
+const lists = new Map<HTMLElement, Listed>();
 const title = new Title();
 const told = new Set<string>();
 let remindedAt = Number.NEGATIVE_INFINITY;
@@ -36,7 +43,8 @@ let said = "";
 
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    const waiting = all.get(target as HTMLElement);
+    const place = target as HTMLElement;
+    const waiting = all.get(place) ?? lists.get(place);
     if (waiting) waiting.inView = isIntersecting;
   }
   lookSoon();
@@ -55,14 +63,32 @@ export function useAttention(
     all.set(card, { view, card, language: ui, inView: all.get(card)?.inView ?? null });
     observer.observe(card);
     lookSoon(); // in a hidden tab nothing is observed
-    if (all.size === 1) document.addEventListener("visibilitychange", look);
     return () => {
       all.delete(card);
       observer.unobserve(card);
-      if (all.size === 0) document.removeEventListener("visibilitychange", look);
       lookSoon();
     };
   }, [ref, view.id, view.expires_at, ui.locale, on]);
+}
+
+/** Have an inbox's requests counted, too: it holds those of other notebooks and processes. */
+export function useListAttention(ref: preact.RefObject<HTMLElement | null>, count: number): void {
+  useEffect(() => {
+    const list = ref.current;
+    if (!list) return;
+    lists.set(list, { count, inView: lists.get(list)?.inView ?? null });
+    observer.observe(list);
+    lookSoon();
+  }, [ref, count]);
+  useEffect(() => {
+    const list = ref.current;
+    return () => {
+      if (!list) return;
+      lists.delete(list);
+      observer.unobserve(list);
+      lookSoon();
+    };
+  }, [ref]);
 }
 
 /** Those nobody can see now, oldest first; a request that stands in two places counts once. */
@@ -80,6 +106,15 @@ function outOfSight(): Waiting[] {
     .sort((a, b) => a.view.created_at.localeCompare(b.view.created_at));
 }
 
+function listed(): number[] {
+  const hidden = document.visibilityState === "hidden";
+  return [...lists.values()].filter((l) => hidden || l.inView === false).map((l) => l.count);
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (all.size + lists.size > 0) look();
+});
+
 function lookSoon(): void {
   settling ??= setTimeout(look, SETTLE_MS);
 }
@@ -88,7 +123,7 @@ function look(): void {
   clearTimeout(settling);
   settling = undefined;
   const missed = outOfSight();
-  title.count(missed.length);
+  title.count(Math.max(missed.length, ...listed()));
   remind(missed);
   draw(missed);
 }

@@ -1,5 +1,6 @@
 // Everything that waits in a store, from any notebook; what was decided; what runs without asking.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useListAttention } from "../attention/index";
 import type { InboxView, RequestView, RowView } from "../generated/messages";
 import { Revealed } from "../text";
 import { useRedraw, useUi } from "../ui";
@@ -19,6 +20,8 @@ const MOST_TOGETHER = 100;
 
 export function Inbox({ inbox, requests }: { inbox: InboxView; requests: RequestView[] }) {
   const { say, locale, port } = useUi();
+  const place = useRef<HTMLElement>(null);
+  useListAttention(place, inbox.waiting);
   const [tab, setTab] = useState<Tab>("waiting");
   const [fresh, setFresh] = useState<string | null>(null);
   const open = (id: string) => {
@@ -29,7 +32,7 @@ export function Inbox({ inbox, requests }: { inbox: InboxView; requests: Request
   const counts = [say("inbox.count", { n: number(inbox.waiting, locale) })];
   if (inbox.unknown > 0) counts.push(say("inbox.unknown", { n: number(inbox.unknown, locale) }));
   return (
-    <section class="inbox" aria-label={say("inbox.name")}>
+    <section class="inbox" aria-label={say("inbox.name")} ref={place}>
       <div class="top">
         <b>{say("inbox.name")}</b>
         <span class="state" role="status">
