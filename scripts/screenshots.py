@@ -1,4 +1,4 @@
-"""Take the README's pictures: an approval card in JupyterLab, light and dark.
+"""Take the pictures of README and docs: a card and the inbox in JupyterLab.
 
 Usage: python -m scripts.screenshots
 """
@@ -36,6 +36,44 @@ agent = hitl.Agent(
 )
 
 
+INBOX = (
+    """import hitl_widgets as hitl
+
+@hitl.tool(require_approval=True, effect="destructive")
+async def delete_record(table: str, id: str) -> str:
+    return f"deleted {id}"
+
+@hitl.tool(require_approval=True, effect="costly")
+async def pay(to: str, amount: float) -> str:
+    return f"paid {to}"
+
+def asks(agent, call):
+    model = hitl.ScriptedModel([[call], "Done."])
+    return hitl.Agent(agent, model=model, tools=[delete_record, pay])
+
+for n in ("0231", "0232", "0240", "0255"):
+    await asks("records", hitl.call("delete_record", table="orders", id=n)).generate("Tidy up")
+for to, amount in (("Ada", 120.0), ("Grace", 75.5)):
+    await asks("accounts", hitl.call("pay", to=to, amount=amount)).generate("Pay the invoices")""",
+    "hitl.inbox()",
+)
+
+
+def take_inbox(session: LabSession) -> None:
+    """Photograph what waits, with one row opened."""
+    session.page.set_viewport_size({"width": 960, "height": 1240})
+    session.page.evaluate("() => jupyterapp.shell.collapseLeft()")
+    notebook = session.open("inbox", list(INBOX), name="office")
+    notebook.run_all()
+    notebook.wait_done()
+    inbox = notebook.output(1).get_by_role("region", name="Inbox")
+    inbox.get_by_role("button", name='Open pay: to="Ada"').click()
+    opened = inbox.get_by_role("region", name="Opened: pay")
+    expect(opened.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    session.page.mouse.move(0, 0)
+    inbox.screenshot(path=PICTURES / "inbox.png")
+
+
 def take(session: LabSession) -> None:
     """Photograph the waiting card in both themes, then decide it and photograph the outcome."""
     page = session.page
@@ -62,7 +100,9 @@ def main() -> None:
         running_lab(Path(root)) as server,
         running_chromium() as browser,
     ):
-        take(lab_session(server, browser))
+        session = lab_session(server, browser)
+        take_inbox(session)
+        take(session)
     for picture in sorted(PICTURES.glob("*.png")):
         print(f"{picture}: {picture.stat().st_size:,} bytes")
 
