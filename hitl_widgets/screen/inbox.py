@@ -7,6 +7,7 @@ import contextvars
 import logging
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 import traitlets
@@ -14,7 +15,7 @@ import traitlets
 from ..deciders import settings
 from ..decisions import default_reviewer
 from ..desk import Desk, desk_of
-from ..errors import HitlError, RequestNotFound
+from ..errors import HitlError, RequestNotFound, SnapshotNotFound
 from ..request import WAITING, Decision, Request
 from ..store import Store, open_store
 from ..store.base import Search
@@ -114,9 +115,19 @@ class Inbox(HubWidget):
     def _read(self) -> tuple[int, int, list[Request], dict[str, tuple[str, Any]]]:
         store = self._desk.store
         opened = [found for id_ in list(self._opened) if (found := _found(store, id_))]
-        runs = {run_id: store.run(run_id) for run_id in list(self._panels)}
-        states = {run_id: (run.state, run.outcome) for run_id, run in runs.items()}
-        return *self._counted(), opened, states
+        return *self._counted(), opened, self._runs_that_ended()
+
+    def _runs_that_ended(self) -> dict[str, tuple[str, Any]]:
+        """State and outcome of runs whose panels do not know it yet."""
+        ended: dict[str, tuple[str, Any]] = {}
+        for run_id, panel in list(self._panels.items()):
+            if panel.view["state"] in OPEN_STATES:
+                # One whose run was taken over, and ended, by another process; or was pruned.
+                with suppress(SnapshotNotFound):
+                    run = self._desk.store.run(run_id)
+                    if run.state not in OPEN_STATES:
+                        ended[run_id] = (run.state, run.outcome)
+        return ended
 
     def _counted(self) -> tuple[int, int]:
         store = self._desk.store
@@ -132,8 +143,7 @@ class Inbox(HubWidget):
     ) -> None:
         for run_id, (state, outcome) in runs.items():
             panel = self._panels.get(run_id)
-            # One whose run was taken over, and ended, by another process.
-            if panel and state not in OPEN_STATES and panel.view["state"] in OPEN_STATES:
+            if panel is not None:
                 panel.ended(state, outcome or {})
         self._opened.update({r.id: r for r in opened if r.id in self._opened})
         self._version += 1

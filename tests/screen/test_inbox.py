@@ -19,7 +19,7 @@ from hitl_widgets.screen.inbox import Inbox
 from hitl_widgets.screen.surface import WidgetSurface
 from hitl_widgets.store.sqlite import SqliteStore
 from tests.rules.making import Witness, agent_on
-from tests.store.making import a_call, a_run, a_vote, claim, gated
+from tests.store.making import OUTCOME, a_call, a_run, a_vote, claim, gated
 
 from .fakes import answers, say, sent, updates
 
@@ -326,6 +326,15 @@ class TestWhatStaysInTheNotebook:
         assert "and 3 more" in said
 
 
+class Knows:
+    """Whoever could drive a run on here, and does not get to it."""
+
+    title = "payer"
+
+    def resume(self, run_id: str) -> None:
+        """Somebody else is faster."""
+
+
 class TestRunsThatGoOnFromHere:
     async def test_its_panel_stands_under_the_row_and_shows_the_run_to_its_end(
         self, store: SqliteStore
@@ -364,17 +373,36 @@ class TestRunsThatGoOnFromHere:
             await ask(inbox, "open", request_id=request.id, open=False)
             assert panel.comm is None
 
+    async def test_a_run_that_another_process_ended_is_over_here_too(
+        self, store: SqliteStore, desk: Desk
+    ) -> None:
+        one = asked(store, 1)
+        desk.experts["agent"] = Knows()  # type: ignore[assignment]
+        screens = WidgetSurface(can_ask=lambda _background: True, origin=dict)
+        inbox = Inbox(desk=desk, shown=screens)
+        other = SqliteStore(store.location)
+        other.adopt("run_1", "theirs")
+        other.release("run_1", "theirs", "suspended")
+        await ask(
+            inbox,
+            "decide",
+            request_id=one.id,
+            fingerprint=one.fingerprint,
+            decision={"verdict": "decline"},
+            visible_ms=900,
+        )
+        panel = screens.screen_of("run_1")
+        assert panel is not None
+        assert panel.view["state"] == "running"
+        other.adopt("run_1", "theirs")
+        other.end_run("run_1", "theirs", "completed", OUTCOME)
+        await sent(panel, lambda: panel.view["state"] == "completed")
+        other.close()
+
     async def test_a_decision_that_did_not_count_leaves_no_panel(
         self, store: SqliteStore, desk: Desk
     ) -> None:
         one = asked(store, 1)
-
-        class Knows:
-            title = "payer"
-
-            def resume(self, run_id: str) -> None:
-                raise AssertionError(run_id)
-
         desk.experts["agent"] = Knows()  # type: ignore[assignment]
         screens = WidgetSurface(can_ask=lambda _background: True, origin=dict)
         inbox = Inbox(desk=desk, shown=screens)
