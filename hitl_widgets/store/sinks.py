@@ -25,8 +25,8 @@ _log = logging.getLogger("hitl_widgets")
 def add_sink(sink: Sink) -> Callable[[], None]:
     """Have ``sink(store, event)`` called after each commit of this process.
 
-    Returns the function that ends it. A sink that raises fails the method that committed: the
-    change stands.
+    Returns the function that ends it. A sink that raises is logged: the change stands, the trail
+    in the store has it, and whoever made it must not be told otherwise.
     """
     _sinks.append(sink)
     return lambda: _sinks.remove(sink)
@@ -36,7 +36,10 @@ def tell(store: Any, events: Sequence[Event]) -> None:
     """Hand events that were committed to the sinks."""
     for sink in tuple(_sinks):
         for event in events:
-            sink(store, event)
+            try:
+                sink(store, event)
+            except Exception:  # noqa: BLE001
+                _log.exception("event %s of %s was not copied", event.seq, store.location)
 
 
 def use(target: Any) -> None:
@@ -97,14 +100,10 @@ def _to_logger(logger: logging.Logger) -> Sink:
 def _to_file(path: Path) -> Sink:
     def sink(store: Any, event: Event) -> None:
         line = json.dumps(as_json(store, event), ensure_ascii=True) + "\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                os.write(descriptor, line.encode("ascii"))
-            finally:
-                os.close(descriptor)
-        except OSError:
-            # A copy that cannot be made must not stop what was decided; the trail has it.
-            _log.exception("event %s of %s is not in %s", event.seq, store.location, path)
+            os.write(descriptor, line.encode("ascii"))
+        finally:
+            os.close(descriptor)
 
     return sink

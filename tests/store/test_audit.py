@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +76,26 @@ def test_a_changed_event_that_was_hashed_again_breaks_the_next(
     digest = audit._link(rows[1][-1], (3, *forged[1:]))
     _tamper(path, f"UPDATE events SET kind = 'x', hash = '{digest}' WHERE seq = 3")  # noqa: S608
     assert told.check() != []
+
+
+def test_a_sink_that_fails_fails_nothing_that_was_committed(
+    told: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others hear of it too."""
+    heard: list[Event] = []
+
+    def broken(_store: Any, _event: Event) -> None:
+        raise ZeroDivisionError
+
+    stops = [sinks.add_sink(broken), sinks.add_sink(lambda _, event: heard.append(event))]
+    try:
+        told.release("run_1", "lease", "suspended")
+    finally:
+        for stop in stops:
+            stop()
+    assert [event.kind for event in heard] == ["run-released"]
+    assert "was not copied" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_sinks_hear_of_what_was_committed_and_of_nothing_else(told: SqliteStore) -> None:

@@ -85,7 +85,7 @@ def test_a_full_disk_for_the_copy_does_not_undo_a_decision(
     hitl.configure(audit=tmp_path / "nowhere" / "audit.jsonl")
     waiting(store)
     assert store.decide([a_vote()])[0].state == "approved"
-    assert "is not in" in caplog.text
+    assert "was not copied" in caplog.text
     assert store.check() == []
 
 
