@@ -136,13 +136,9 @@ class Driver:
         await self.write("answer_call", call.id, self.token, state, result)
         self.announce_result(frame, call, result)
 
-    def remember_rows(self, calls: Sequence[Call], declined: Sequence[Request]) -> None:
+    def remember_rows(self, begun: Sequence[str], declined: Sequence[Request]) -> None:
         """Count what an earlier driver counted."""
-        for call in calls:
-            ran = call.result is not None and call.result["type"] in ("result", "error")
-            if ran or call.token or call.state in ("executing", "parked", "outcome_unknown"):
-                self._started.add(call.id)
-            self.asking.add(call.id)  # any of them may have asked something
+        self._started.update(begun)
         for request in declined:
             self.declined(request)
 

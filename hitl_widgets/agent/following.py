@@ -14,7 +14,7 @@ from ..errors import (
     UnknownAgent,
     UnknownTool,
 )
-from ..request import Call, Decision, Request, Reviewer, Run, RunState, new_id
+from ..request import Decision, Request, Reviewer, Run, RunState, new_id
 from .drive import Driver, living
 from .expert import at
 from .finding import MANY, OPEN, check_mine
@@ -145,25 +145,25 @@ async def _driver(agent: Agent, run_id: str, token: str, seen: _Seen) -> Driver 
     """The driver of a run whose lease has `token`; None when it has another."""
     store = agent.store
 
-    def look() -> tuple[Run, Any, list[Call], list[Request]] | None:
+    def look() -> tuple[Run, Any, list[str], list[Request]] | None:
         run = store.run(run_id)
         if run.token != token:
             return None
         declined = store.requests(run_id=run_id, states=("declined",), limit=MANY)
-        return run, store.frame(run_id), store.calls(run_id), declined
+        return run, store.frame(run_id), store.begun(run_id), declined
 
     try:
         found = await agent.desk.read(look)
         if found is None:
             return None
-        run, kept, calls, declined = found
+        run, kept, begun, declined = found
         # Another process may have driven it on before the lease was got.
         root = seen.root if kept == seen.kept else Frame.load(kept)
     except BaseException:
         _give_back(agent, run_id, token, seen.state)
         raise
     driver = Driver(agent, agent.desk, run, root, agent.local_of(run_id, root), saved=True)
-    driver.remember_rows(calls, declined)
+    driver.remember_rows(begun, declined)
     return driver
 
 

@@ -46,6 +46,7 @@ class FrameRun:
         self.running: dict[str, tuple[asyncio.Future[Any], CallRun | None]] = {}
         self.nested: dict[str, FrameRun] = {}
         self.turn: _Turn = []
+        self._inherited = state.turn
         self._rested: dict[str, int] = {}
         self.stored: tuple[int, _Turn] | None = None
         self._nudged = asyncio.Event()
@@ -127,6 +128,12 @@ class FrameRun:
         for runner in self.nested.values():
             found.update(runner.frames())
         return found
+
+    def inherit(self) -> None:
+        """Go on after another driver may have been here: any call of the open turn may ask."""
+        self._inherited = self.state.turn
+        for runner in self.nested.values():
+            runner.inherit()
 
     def places(self) -> dict[str, tuple[int, str | None]]:
         """Where this frame and all below it are: model turns made, and the open turn."""
@@ -247,8 +254,9 @@ class FrameRun:
 
     def _may_ask(self, call: Call) -> bool:
         """Whether there can be requests about a call; most free ones have none."""
-        ordinary = call.state in ("executing", *_ENDED) and call.permission != "ask"
-        return not ordinary or call.id in self.driver.asking
+        if call.turn == self._inherited or call.id in self.driver.asking:
+            return True  # an earlier driver may have let it ask something
+        return call.state not in ("executing", *_ENDED) or call.permission == "ask"
 
     async def _advance(self, call: Call, asked: list[Request]) -> Finished | None:
         """Do what can be done about one call now; the run's end, if this ends it."""

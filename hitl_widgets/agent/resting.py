@@ -41,6 +41,8 @@ async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
         except (LeaseLost, SnapshotNotFound):  # somebody else was quicker
             break
         if await _as_left(driver):
+            driver.remember_rows(await driver.read("begun", driver.run.id), ())
+            driver.runner.inherit()
             return False
         await driver.write("release", driver.run.id, driver.token, run.state)
         overtaken = True

@@ -495,6 +495,10 @@ class Store(Protocol):
         """Calls of a run (of one frame, of one turn), in the model's order."""
         ...
 
+    def begun(self, run_id: str) -> list[str]:
+        """Ids of a run's calls that began: those that run or ran, whatever became of them."""
+        ...
+
     # -- everything else ---------------------------------------------------------------------
 
     def sweep(self) -> None:

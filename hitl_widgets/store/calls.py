@@ -321,6 +321,19 @@ def of_run(
     return sorted(found, key=lambda c: (turns[c.frame, c.turn], c.index))
 
 
+_BEGAN = """token IS NOT NULL OR state IN ('executing', 'parked', 'outcome_unknown')
+    OR json_extract(result, '$.type') IN ('result', 'error')"""
+
+
+def begun(tx: Tx, run_id: str, *, unsaved: Sequence[Row] = ()) -> list[str]:
+    """Ids of a run's calls that began; what they were given and gave is not read."""
+    rows = tx.rows(f"SELECT id, {_BEGAN} AS began FROM calls WHERE run_id = ?", (run_id,))
+    known = {row["id"] for row in rows}
+    found = [row["id"] for row in rows if row["began"]]
+    new = [row for row in unsaved if row["id"] not in known]
+    return found + [row["id"] for row in new if row["token"] or row["state"] == "parked"]
+
+
 def _lost(row: Row) -> LeaseLost:
     return LeaseLost(
         f"The call {row['id']} ({row['tool_name']}) is {row['state']} and no longer in these "

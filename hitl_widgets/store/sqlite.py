@@ -423,6 +423,16 @@ class SqliteStore:
 
         return self._db.read(step)
 
+    def begun(self, run_id: str) -> list[str]:
+        """See `base.Store.begun`."""
+
+        def step(tx: Tx) -> list[str]:
+            log = self._free.of(run_id)
+            waiting = [] if log is None else list(log.rows.values())
+            return calls.begun(tx, run_id, unsaved=waiting)
+
+        return self._db.read(step)
+
     # -- everything else ---------------------------------------------------------------------
 
     def sweep(self) -> None:

@@ -45,6 +45,27 @@ class TestCalls:
         store.save("run_1", "lease", calls=[NewCall(call, {})])
         assert store.calls("run_1") == [call]
 
+    def test_it_says_which_calls_began(self, store: Store) -> None:
+        """Those that run or ran, and no call that was only asked for, answered or refused."""
+        store.open_run(a_run())
+        waits: dict[str, Any] = {"state": "waiting", "token": None}
+        store.save("run_1", "lease", calls=[free("asked", **waits), free("ran")])
+        store.save("run_1", "lease", calls=[free("runs")], durable=False)
+        nested = free("nested", state="parked", token=None)
+        store.save("run_1", "lease", calls=[nested], durable=False)
+        assert sorted(store.begun("run_1")) == ["nested", "ran", "runs"]
+        store.save("run_1", "lease", calls=[free("answered", **waits)])
+        store.finish("ran", "call", "failed", {"type": "error", "value": "x"})
+        store.answer_call("answered", "lease", "done", {"type": "responded", "value": 1})
+        assert sorted(store.begun("run_1")) == ["nested", "ran", "runs"]
+        store.lose("runs", "call", "nobody knows")
+        (unknown,) = store.requests(states=["outcome_unknown"])
+        assert "runs" in store.begun("run_1")
+        who = {"reviewer": "ada", "identity_source": "os", "via": "test"}
+        store.settle(unknown.id, "happened", result=1, **who)
+        store.answer_call("nested", "lease", "done", RESULT)
+        assert sorted(store.begun("run_1")) == ["nested", "ran", "runs"]
+
     def test_one_id_is_one_call(self, store: Store) -> None:
         """F11: the same id with other arguments is refused."""
         waiting(store)
