@@ -110,6 +110,8 @@ class _Target:
     """Where messages go, and how that went."""
 
     every = 0.0
+    at_once: int | None = None
+    """Notices of one delivery; None: all that are held."""
 
     def __init__(self, name: str, shown: str) -> None:
         self.name = name
@@ -125,7 +127,8 @@ class _Target:
 
     def send(self, locale: str) -> None:
         """Deliver what is held; a failure is counted, and logged the first time."""
-        notices, self.held = self.held, []
+        notices = self.held[: self.at_once]
+        del self.held[: self.at_once]
         self._next = time.monotonic() + self.every
         try:
             check(self.name)
@@ -151,6 +154,8 @@ class _Target:
 class _Function(_Target):
     """A callable of the user's own: each notice by itself, as it comes."""
 
+    at_once = 1
+
     def __init__(self, function: Callable[[Notice], Any]) -> None:
         where = getattr(function, "__module__", None) or type(function).__module__
         name = getattr(function, "__qualname__", None) or type(function).__qualname__
@@ -159,10 +164,9 @@ class _Function(_Target):
 
     def _deliver(self, notices: Sequence[Notice], locale: str) -> None:
         del locale
-        for notice in notices:
-            answer = self._function(notice)
-            if inspect.isawaitable(answer):
-                asyncio.run(_awaited(answer))
+        answer = self._function(notices[0])
+        if inspect.isawaitable(answer):
+            asyncio.run(_awaited(answer))
 
 
 async def _awaited(answer: Any) -> None:
@@ -283,15 +287,22 @@ class Notifier:
         """Listen to every store of this process."""
         self._deaf = sinks.add_sink(self._hear)
 
-    def close(self, timeout: float) -> None:
-        """Listen no longer; deliver at once what is left."""
+    def close(self) -> None:
+        """Listen no longer; deliver at once what is left, without anybody waiting for it."""
         self._deaf()
         with self._changed:
             self._leaving = True
             self._changed.notify()
-            thread = self._thread
-        if thread is not None:
-            thread.join(timeout)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something may still be delivered."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def join(self, timeout: float) -> None:
+        """Wait until all is delivered."""
+        if self._thread is not None:
+            self._thread.join(timeout)
 
     def _hear(self, store: Any, event: Event) -> None:
         """Called where a change was committed: only noted here."""
@@ -348,6 +359,7 @@ class Notifier:
 # -- the process's one -----------------------------------------------------------------------------
 
 _notifier: Notifier | None = None
+_closed: list[Notifier] = []
 
 
 def prepare(given: Any, *, where: Where, locale: Callable[[], str]) -> Notifier | None:
@@ -386,7 +398,8 @@ def use(notifier: Notifier | None) -> None:
     if notifier is not None:
         notifier.start()
     if before is not None:
-        before.close(LEAVING)
+        before.close()
+        _closed[:] = [before, *(n for n in _closed if n.busy)]
 
 
 def targets() -> tuple[_Target, ...]:
@@ -397,5 +410,7 @@ def targets() -> tuple[_Target, ...]:
 @atexit.register
 def _leave() -> None:
     # A job that ends while its request waits is the very case that a message is for.
-    if _notifier is not None:
-        _notifier.close(LEAVING)
+    until = time.monotonic() + LEAVING
+    use(None)
+    for notifier in _closed:
+        notifier.join(max(0.0, until - time.monotonic()))

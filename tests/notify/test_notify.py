@@ -9,6 +9,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,7 +151,7 @@ class TestWhenItIsSaid:
         later = [(await asked(tmp_path, deletion(f"n{n}")))[0] for n in range(3)]
         await until(lambda: held() == len(later))
         assert hook.received.empty()
-        await asyncio.to_thread(hitl.configure, notify=None)  # what is left goes at once
+        hitl.configure(notify=None)  # what is left goes at once
         told = await soon(hook.received)
         assert told["title"] == "3 requests wait for a decision"
         assert all(request.fingerprint in told["message"] for request in later)
@@ -203,12 +204,29 @@ class TestFailures:
             await hitl.decide(request, hitl.Approve())
             await asked(tmp_path, deletion(f"m{n}"))  # told of: nobody decides it
         assert await asyncio.to_thread(tried.acquire, timeout=PATIENCE)
-        go.set()
+        (target,) = notifying.targets()
+        began = time.monotonic()
+        hitl.configure(notify=None)
+        assert time.monotonic() - began < notifying.LEAVING / 2  # nor does this cell
         with caplog.at_level(logging.WARNING, "hitl_widgets"):
-            await asyncio.to_thread(hitl.configure, notify=None)
+            go.set()
+            await until(lambda: target.failed > 0 and not target.held)
         logged = [r for r in caplog.records if "was not delivered" in r.getMessage()]
         assert len(logged) == 1
         assert "no network" in logged[0].getMessage()
+
+    async def test_one_message_that_fails_takes_no_other_along(self, tmp_path: Path) -> None:
+        seen: queue.Queue[Any] = queue.Queue()
+
+        def first_fails(notice: str) -> None:
+            seen.put(notice)
+            if seen.qsize() == 1:
+                raise RuntimeError("once")
+
+        hitl.configure(notify=first_fails)
+        await asked(tmp_path, deletion("a"), deletion("b"), deletion("c"))
+        await failures(1, sent=2)
+        assert seen.qsize() == 3
 
     async def test_doctor_shows_it_and_the_log_has_it_once_without_the_address(
         self, tmp_path: Path, hook: Hook, caplog: pytest.LogCaptureFixture, monkeypatch: Any
