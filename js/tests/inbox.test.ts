@@ -206,6 +206,24 @@ describe("the list", () => {
     expect(kernel.of("open")).toMatchObject([{ request_id: "req_1" }]);
   });
 
+  test("an answer from before a change is not the last word", async () => {
+    const held: KernelMessage[] = [];
+    const late = (message: PageMessage) => {
+      held.push(kernel.answer(message));
+      return null;
+    };
+    const made = showIn({ shows: "inbox", view: inbox(), requests: [] }, { answer: late });
+    gone.push(made.unmount, () => made.el.remove());
+    await expect.poll(() => kernel.of("rows").length).toBe(1);
+    const answer = held.find((each) => each.type === "ack" && each.rows);
+    kernel.total = 1;
+    made.model.set("view", inbox({ version: 2, waiting: 1 }));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    made.model.answer = kernel.answer;
+    made.model.fire("msg:custom", answer);
+    await expect.element(grid()).toHaveAttribute("aria-rowcount", "1");
+  });
+
   test("shows hidden characters of a name as their numbers", async () => {
     kernel.rows = () => row(0, { tool: "pay\u202e", summary: "to\u200b" });
     kernel.total = 1;
