@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, cast
@@ -206,11 +206,22 @@ def _pandas(value: Any) -> dict[str, Any]:
         rows = pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes()
     except TypeError:  # unhashable cells, such as lists
         rows = _split_json(frame).encode()
-    columns = {str(c): str(t) for c, t in zip(frame.columns, frame.dtypes, strict=True)}
+    columns = _apart(zip(frame.columns, frame.dtypes, strict=True))
     head = json.loads(_split_json(frame.head(ROWS)))
     return _table(
         "pandas", value, shape=frame.shape, columns=columns, head=head["data"], content=rows
     )
+
+
+def _apart(columns: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Types by name; of columns of one name the later ones are numbered: all are shown."""
+    named: dict[str, str] = {}
+    for given, dtype in columns:
+        name, number = str(given), 2
+        while name in named:
+            name, number = f"{given} ({number})", number + 1
+        named[name] = str(dtype)
+    return named
 
 
 def _split_json(frame: Any) -> str:

@@ -478,6 +478,19 @@ class TestTables:
         assert told["columns"] == {"id": "int64", "name": told["columns"]["name"]}
         assert told["rows"][0] == [1, "a"]
 
+    async def test_columns_of_one_name_are_all_shown(self) -> None:
+        pd = pytest.importorskip("pandas")
+
+        @hitl.require_approval
+        async def drop(rows: Any) -> None: ...
+
+        seen = scripted(hitl.Approve())
+        with hitl.reviewer(seen):
+            await drop(pd.DataFrame([[1, "a", 2.0]], columns=["x", "x", "x (2)"]))
+        told = seen.seen[0].args["rows"]
+        assert list(told["columns"]) == ["x", "x (2)", "x (2) (2)"]
+        assert len(told["rows"][0]) == 3
+
     async def test_data_that_changes_while_waiting_is_asked_again(self) -> None:
         """R3: the approval was for what was seen; the changed frame does not run on it."""
         pd = pytest.importorskip("pandas")
