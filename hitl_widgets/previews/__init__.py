@@ -7,6 +7,17 @@ things. It must only read: nothing undoes what it does.
 
 from __future__ import annotations
 
-from .kinds import Shown, changes, diff, html, image, markdown, sql, text
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .kinds import Shown, changes, diff, html, image, markdown, sql, text
 
 __all__ = ["Shown", "changes", "diff", "html", "image", "markdown", "sql", "text"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what makes previews when it is used: every tool knows this room."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(".kinds", __name__), name)

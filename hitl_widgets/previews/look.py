@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from ..calling import call, said
 from ..errors import HitlError
 from ..fingerprint import digest, values_at
 from ..request import MASK, Request, utc
 from ..variables import look_up, spaces_of
-from .names import changed, summary
-from .parts import parts_of
 
 T = TypeVar("T")
 
@@ -119,6 +118,8 @@ def plan_of(
 
 def differences(request: Request, looked: Looked) -> dict[str, Any]:
     """What a person has to know who approved `request` and is asked again."""
+    from .names import changed  # noqa: PLC0415  # what describes tables loads when it is used
+
     found: dict[str, Any] = {}
     reads = changed(request.reads, looked.reads)
     if reads:
@@ -158,6 +159,8 @@ async def look(
     spaces = spaces_of(plan.function)
     reads: dict[str, Any] = {}
     if plan.reads:
+        from .names import summary  # noqa: PLC0415
+
         reads = await _in_thread(
             lambda: {name: summary(name, look_up(name, spaces)) for name in plan.reads}
         )
@@ -198,7 +201,7 @@ async def _made(
 def _fault(error: Exception, plan: Plan) -> str:
     if isinstance(error, _TooSlow):
         return f"it was not ready within {plan.seconds:g} s"
-    return f"{type(error).__name__}: {error}"[:500]
+    return said(error)[:500]
 
 
 class _TooSlow(Exception):
@@ -209,11 +212,13 @@ async def _within(
     plan: Plan, preview: Callable[..., Any], values: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Its parts, in time. What runs on in a thread after that is not waited for."""
+    from .parts import parts_of  # noqa: PLC0415
+
     given = {name: values[name] for name in _taken(preview, values)}
 
     async def make() -> list[dict[str, Any]]:
         if inspect.iscoroutinefunction(preview):
-            value = await preview(**given)
+            value = await call(functools.partial(preview, **given))
             return await _in_thread(lambda: parts_of(value))
         return await _in_thread(lambda: parts_of(preview(**given)))
 
@@ -260,7 +265,7 @@ def _ordinary(error: BaseException) -> Exception:
     """An error that ends nothing else: what ends programs and iterations, in words."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
+    return RuntimeError(said(error))
 
 
 def _taken(preview: Callable[..., Any] | None, values: Mapping[str, Any] | None) -> list[str]:

@@ -86,6 +86,25 @@ class TestAPreview:
         await agent.approve_tool_call_generate(run_id=run.run_id)
         assert DID == ["Ada"]
 
+    async def test_that_fails_without_words_or_ends_itself_while_awaited_says_so(
+        self, tmp_path: Path
+    ) -> None:
+        class Speechless(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no words")
+
+        def broken(customer: str) -> str:
+            raise Speechless(customer)
+
+        async def parse(customer: str) -> str:
+            raise SystemExit(customer)
+
+        _, _, request = await asked(tmp_path, preview=broken)
+        assert preview_of(request)["failed"] == "Speechless"
+        (tmp_path / "other").mkdir()
+        _, _, request = await asked(tmp_path / "other", preview=parse)
+        assert "SystemExit" in preview_of(request)["failed"]
+
     @pytest.mark.parametrize(
         "error", [SystemExit, KeyboardInterrupt, StopIteration, asyncio.CancelledError]
     )

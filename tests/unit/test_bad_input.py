@@ -119,6 +119,18 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_a_tool_without_a_preview_loads_nothing_that_makes_one() -> None:
+    makers = ("describe", "previews.kinds", "previews.tables", "previews.parts", "previews.names")
+    code = (
+        "import sys, hitl_widgets as hitl\n"
+        "@hitl.tool\nasync def look(n: int) -> int: 'Look.'\n"
+        f"print([m for m in {makers!r} if 'hitl_widgets.' + m in sys.modules])\n"
+        "print(hitl.previews.text('a').part['kind'], 'hitl_widgets.previews.kinds' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\ntext True\n"
+
+
 def test_verbs_and_desk_work_without_pydantic_ai(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['pydantic_ai'] = None\n"
