@@ -149,6 +149,9 @@ class Host:
 
     async def run(self, cell: int, source: str) -> None:
         """Queue a cell."""
+        for task in self._tasks:
+            if task.done():  # a listener that failed: say why now, not by a limit of time later
+                task.result()
         self.started += 1
         self._count(+1)
         self._queue.put_nowait((cell, source))
@@ -255,6 +258,12 @@ class Host:
         self._page = page
         self._connected = False
 
+    def page_closed(self, page: tornado.websocket.WebSocketHandler) -> None:
+        """Nothing reaches this page any more."""
+        if self._page is page:
+            self._page = None
+            self._connected = False
+
     def page_said(self, message: dict[str, Any]) -> None:
         """Do what the page says."""
         match message["type"]:
@@ -314,6 +323,9 @@ class _Socket(tornado.websocket.WebSocketHandler):
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         self._host.page_opened(self)
+
+    def on_close(self) -> None:
+        self._host.page_closed(self)
 
     def on_message(self, message: str | bytes) -> None:
         self._host.page_said(json.loads(message))
