@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..policy import FUNCTION, Judgement, Policy, administrator
+from ..policy import FUNCTION, Auto, Judgement, Policy, administrator
 from ..request import Evaluation
 from .proposals import Circumstances, forbidden
 from .tools import Entry
 
 if TYPE_CHECKING:
     from .agent import Agent
+    from .mcp import MCPToolset
+
+_NOT_CONNECTED = "not connected yet: connect it (async with) or run the agent to see each tool"
 
 _BECAUSE = {
     "tool": "the tool's require_approval says so",
@@ -66,8 +69,11 @@ async def explain(
     ------
     InvalidAnswer
         The arguments do not fit the tool.
+    AgentDefinitionError
+        An MCP server of the agent can not be reached.
     """
     given = agent.defaults.with_given(options)
+    await agent.prepare()
     entry = agent.entries.get(tool_name)
     if entry is None:
         return Explanation(tool_name, "deny", None, "there is no such tool")
@@ -185,7 +191,25 @@ def _rows(agent: Agent, run_rule: Any, above: str) -> list[PolicyRow]:
         )
         if entry.tool.agent is not None:
             rows += _rows(entry.tool.agent, run_rule, f"{above}{entry.tool.agent.id} > ")
-    return rows
+    unseen = [server for server in agent.servers if not server.entries]
+    return rows + [_unseen(server, run_rule, above) for server in unseen]
+
+
+def _unseen(server: MCPToolset, run_rule: Any, above: str) -> PolicyRow:
+    """The rule of all tools of a server that was not asked for them yet."""
+    match server.policy:
+        case "always_allow":
+            permission, because = "allow", _BECAUSE["always_allow"]
+        case "always_ask":
+            permission, because = "ask", _BECAUSE["always_ask"]
+        case Auto():
+            permission, because = "depends", "an evaluator judges each call"
+        case _:
+            permission, because = "deny", "it is disabled"
+    if run_rule is True and permission != "deny":
+        permission, because = "ask", _BECAUSE["run"]
+    name = f"{above}(tools of {server.server})"
+    return PolicyRow(name, permission, because, "unknown", _NOT_CONNECTED)
 
 
 def _read(entry: Entry, run_rule: Any) -> tuple[str, str]:  # noqa: C901, PLR0911  # a row of the table each

@@ -253,3 +253,20 @@ class TestNobodyHere:
         assert out.finish_reason == "stop"
         assert ledger.ran == ["book cancel"]
         assert [r.state for r in store.requests()] == ["withdrawn"]
+
+
+class TestWhoWouldBeAsked:
+    async def test_the_table_names_a_server_that_was_not_asked_for_its_tools_yet(
+        self, store: Any, toolset: Any
+    ) -> None:
+        agent = agent_of(store, toolset(configs={"grow": "always_allow"}), "Hi.")
+        (row,) = hitl.policy_table(agent).rows
+        assert (row.tool_name[:9], row.permission) == ("(tools of", "ask")
+        assert "not connected" in row.warning
+        await agent.generate("Hello.")
+        rows = {row.tool_name: row.permission for row in hitl.policy_table(agent).rows}
+        assert (rows["peek"], rows["grow"]) == ("ask", "allow")
+
+    async def test_explaining_a_call_connects(self, store: Any, toolset: Any) -> None:
+        agent = agent_of(store, toolset(), "Hi.")
+        assert (await hitl.explain(agent, "peek", {"id": "a"})).permission == "ask"
