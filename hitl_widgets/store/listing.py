@@ -35,16 +35,22 @@ def select(
 ) -> list[sqlite3.Row]:
     """Rows of `table` that match."""
     given = {name: value for name, value in filters.items() if value is not None}
+    order = "DESC" if newest_first else "ASC"
     index = next((name for name in (*_NARROW, *_WIDE) if name in given), "")
     # SQLite knows nothing of how many rows a value has, and a unary plus takes a column out of its
     # choice of an index.
     where = "".join(f" AND {'' if name == index else '+'}{name} = ?" for name in given)
-    column = "+state" if index in _NARROW else "state"
-    order = "DESC" if newest_first else "ASC"
+    if index in _NARROW:
+        marks = ", ".join("?" * len(states))
+        return tx.rows(
+            f"SELECT * FROM {table} WHERE +state IN ({marks}){where} ORDER BY seq {order} "
+            "LIMIT ? OFFSET ?",
+            (*states, *given.values(), limit, offset),
+        )
     found: list[sqlite3.Row] = []
     for state in dict.fromkeys(states):
         found += tx.rows(
-            f"SELECT * FROM {table} WHERE {column} = ?{where} ORDER BY seq {order} LIMIT ?",
+            f"SELECT * FROM {table} WHERE state = ?{where} ORDER BY seq {order} LIMIT ?",
             (state, *given.values(), limit + offset),
         )
     found.sort(key=lambda row: row["seq"], reverse=newest_first)

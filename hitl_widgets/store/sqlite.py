@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,6 @@ from .base import Event, Found, Liveness, NewCall, Search, Vote
 from .connection import Database, Tx
 from .files import MEMORY
 from .leases import Leases, leases_of
-from .rows import to_request
 
 T = TypeVar("T")
 
@@ -315,13 +315,8 @@ class SqliteStore:
 
     def request(self, request_id: str) -> Request:
         """See `base.Store.request`."""
-
-        def step(tx: Tx) -> Request:
-            found = arrows.get(tx, request_id)
-            row = tx.rows("SELECT * FROM requests WHERE id = ?", (found.id,))[0]
-            return to_request(row, self)
-
-        return self._db.read(step)
+        found = self._db.read(lambda tx: arrows.get(tx, request_id))
+        return replace(found, store=self)
 
     def requests(
         self,
