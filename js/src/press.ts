@@ -24,13 +24,15 @@ class Watch {
 
   look(now: number): void {
     const { x, y, width, height } = this.element.getBoundingClientRect();
+    // Its middle, not all of it: one that the window's edge cuts a little could never be pressed.
+    const [middle, center] = [y + height / 2, x + width / 2];
     const seen =
       document.visibilityState === "visible" &&
       width > 0 &&
-      y >= 0 &&
-      x >= 0 &&
-      y + height <= innerHeight &&
-      x + width <= innerWidth;
+      middle >= 0 &&
+      center >= 0 &&
+      middle <= innerHeight &&
+      center <= innerWidth;
     if (!seen) this.visibleSince = null;
     else this.visibleSince ??= now;
     const was = this.place;

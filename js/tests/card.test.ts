@@ -199,6 +199,25 @@ describe("a press counts only if it could be meant", () => {
     expect(model.of("decide")).toHaveLength(0);
   });
 
+  test("though the window's edge cuts a little of the button; not while it hides the middle", async () => {
+    const { el, model } = show(view(approval));
+    await expect.element(button("Approve")).toBeEnabled();
+    const approve = button("Approve").element() as HTMLButtonElement;
+    const cut = async (part: number) => {
+      el.style.position = "absolute";
+      const { height, bottom } = approve.getBoundingClientRect();
+      const top = el.getBoundingClientRect().top + innerHeight + part * height - bottom;
+      el.style.top = `${top}px`;
+      bornAt = performance.now();
+      await settled(approve);
+      approve.click();
+    };
+    await cut(0.7);
+    expect(model.of("decide")).toHaveLength(0);
+    await cut(0.2);
+    await vi.waitFor(() => expect(model.of("decide")).toHaveLength(1));
+  });
+
   test("not by a key that was already down", async () => {
     const { model } = show(view(approval));
     await expect.element(button("Approve")).toBeEnabled();
