@@ -142,6 +142,10 @@ class Database:
 
         return self._alone(whole)
 
+    def read_one(self, step: Callable[[Tx], T]) -> T:
+        """`read` for a `step` of one statement, which sees one state of the file by itself."""
+        return self._alone(lambda: step(Tx(self, time.time())))
+
     def version(self) -> int:
         """Return a number that changes with every commit, whoever made it."""
         # data_version counts the commits of other connections only.

@@ -168,7 +168,7 @@ class SqliteStore:
 
     def run(self, run_id: str) -> Run:
         """See `base.Store.run`."""
-        return self._db.read(lambda tx: runs.get(tx, run_id))
+        return self._db.read_one(lambda tx: runs.get(tx, run_id))
 
     def runs(
         self,
@@ -315,7 +315,7 @@ class SqliteStore:
 
     def request(self, request_id: str) -> Request:
         """See `base.Store.request`."""
-        found = self._db.read(lambda tx: arrows.get(tx, request_id))
+        found = self._db.read_one(lambda tx: arrows.get(tx, request_id))
         return replace(found, store=self)
 
     def requests(
@@ -416,7 +416,7 @@ class SqliteStore:
             waiting = [] if log is None else list(log.rows.values())
             return calls.of_run(tx, run_id, frame, turn, unsaved=waiting)
 
-        return self._db.read(step)
+        return self._db.read_one(step)
 
     def begun(self, run_id: str) -> list[str]:
         """See `base.Store.begun`."""
@@ -426,7 +426,7 @@ class SqliteStore:
             waiting = [] if log is None else list(log.rows.values())
             return calls.begun(tx, run_id, unsaved=waiting)
 
-        return self._db.read(step)
+        return self._db.read_one(step)
 
     # -- everything else ---------------------------------------------------------------------
 
@@ -445,21 +445,21 @@ class SqliteStore:
 
     def last_seq(self) -> int:
         """See `base.Store.last_seq`."""
-        return self._db.read(audit.last_seq)
+        return self._db.read_one(audit.last_seq)
 
     def events(
         self, after: int = 0, *, run_id: str | None = None, limit: int = 10_000
     ) -> list[Event]:
         """See `base.Store.events`."""
-        return self._db.read(lambda tx: audit.read(tx, after, run_id, limit))
+        return self._db.read_one(lambda tx: audit.read(tx, after, run_id, limit))
 
     def secret_key(self) -> bytes:
         """See `base.Store.secret_key`."""
-        return self._db.read(requests.secret_key)
+        return self._db.read_one(requests.secret_key)
 
     def document(self, name: str) -> Any:
         """See `base.Store.document`."""
-        return self._db.read(lambda tx: upkeep.document(tx, name))
+        return self._db.read_one(lambda tx: upkeep.document(tx, name))
 
     def put_document(self, name: str, value: Any) -> None:
         """See `base.Store.put_document`."""
@@ -474,7 +474,7 @@ class SqliteStore:
         self, tool_name: str | None = None, *, revoked: bool = False
     ) -> list[dict[str, Any]]:
         """See `base.Store.grants`."""
-        return self._db.read(lambda tx: grants.listed(tx, tool_name, revoked=revoked))
+        return self._db.read_one(lambda tx: grants.listed(tx, tool_name, revoked=revoked))
 
     def revoke_grant(self, grant_id: str, *, reviewer: str, via: str) -> bool:
         """See `base.Store.revoke_grant`."""

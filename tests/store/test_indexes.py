@@ -13,7 +13,7 @@ import pytest
 from hitl_widgets.store import connection
 from hitl_widgets.store.sqlite import SqliteStore
 
-from .making import waiting
+from .making import free, waiting
 
 TABLES = ("requests", "runs", "calls")
 
@@ -99,6 +99,39 @@ class TestListings:
         owners = [f"SCAN {t} USING COVERING INDEX {t}_owner" for t in TABLES]
         whole = [line for line in plans(work) if line.startswith("SCAN")]
         assert [line for line in whole if line not in owners] == []
+
+
+class TestReads:
+    def test_what_is_read_without_a_transaction_is_one_statement(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two would see the file in two states."""
+        store = SqliteStore(path)
+        waiting(store)
+        store.save("run_1", "lease", calls=[free("more")], durable=False)
+        asked, ask = list[str](), connection.Database.ask
+
+        def noted(self: connection.Database, sql: str, args: Any = ()) -> Any:
+            asked.append(sql)
+            return ask(self, sql, args)
+
+        monkeypatch.setattr(connection.Database, "ask", noted)
+        reads: list[Callable[[], Any]] = [
+            lambda: store.request("req_1"),
+            lambda: store.run("run_1"),
+            lambda: store.calls("run_1"),
+            lambda: store.begun("run_1"),
+            lambda: store.events(run_id="run_1"),
+            lambda: store.document("any"),
+            lambda: store.grants("any"),
+            store.last_seq,
+            store.secret_key,
+        ]
+        for read in reads:
+            asked.clear()
+            read()
+            assert len(asked) == 1
+            assert asked[0].startswith("SELECT")
 
 
 class TestChanges:
