@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ..fingerprint import diff, fingerprint, lookup
 from ..previews.plain import Teller
@@ -33,6 +33,17 @@ TABLE_ROWS = 5
 _SAID_BY_VERDICT = frozenset({"approved", "declined", "answered", "responded", "done"})
 
 
+class RanCall(NamedTuple):
+    """One call of a run, for its record."""
+
+    tool: str
+    status: str
+    granted: str | None = None
+    """The words of the standing grant that let it run."""
+    cause: str | None = None
+    """What it raised, if it failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The outcome of a run, for its record.
@@ -40,13 +51,13 @@ class RunRecord:
     Attributes
     ----------
     calls
-        Name and status of every call, and the words of the standing grant that let it run.
+        Every call, in the order in which they were made.
     """
 
     title: str
     state: str
     text: str = ""
-    calls: tuple[tuple[str, str, str | None], ...] = ()
+    calls: tuple[RanCall, ...] = ()
     started: datetime | None = None
     """When it began, while it goes on: a saved output must not claim that it still does."""
 
@@ -136,7 +147,7 @@ def _least(level: Record, *requests: Request) -> Record:
 def _run_block(run: RunRecord, locale: str) -> _Block:
     return _Block(
         title=_run_title(run, locale),
-        items=tuple(_call(*call, locale=locale) for call in run.calls),
+        items=tuple(_call(call, locale) for call in run.calls),
         lines=(*([visible(run.text)] if run.text else []), *_started(run, locale)),
     )
 
@@ -159,11 +170,12 @@ def _run_title(run: RunRecord, locale: str) -> str:
     return f"{name}: {say(key, locale) if known(key) else run.state}"
 
 
-def _call(name: str, status: str, granted: str | None, /, *, locale: str) -> str:
-    text = f"{visible(name)}: {say(f'call.{status}', locale)}"
-    if granted is None:
-        return text
-    return f"{text} ({say('call.granted', locale)}{f': {visible(granted)}' if granted else ''})"
+def _call(call: RanCall, locale: str) -> str:
+    text = f"{visible(call.tool)}: {say(f'call.{call.status}', locale)}"
+    if call.granted is not None:
+        words = f": {visible(call.granted)}" if call.granted else ""
+        text = f"{text} ({say('call.granted', locale)}{words})"
+    return f"{text} · {visible(call.cause)}" if call.cause else text
 
 
 # -- requests ------------------------------------------------------------------------------------

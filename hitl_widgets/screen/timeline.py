@@ -9,12 +9,16 @@ from typing import Any
 from ..events import Chunk
 from ..request import Request
 from .messages import CallItem, CallStatus, TextItem, Times
+from .record import RanCall
 
 _ENDS: dict[str, CallStatus] = {
     "tool-result": "done",
     "tool-error": "failed",
     "tool-output-denied": "declined",
 }
+LONGEST_CAUSE = 500
+"""Characters of what a tool raised; the model is told all of it."""
+
 _STATES: dict[str, CallStatus] = {
     "pending": "waiting",
     "approved": "running",
@@ -107,10 +111,13 @@ class Timeline:
         return "".join(i.text for i in self.items if isinstance(i, TextItem))
 
     @property
-    def calls(self) -> tuple[tuple[str, str, str | None], ...]:
-        """Name and status of every call, and the words of the grant that let it run."""
+    def calls(self) -> tuple[RanCall, ...]:
+        """Every call, as a record tells of it."""
         calls = (i for i in self.items if isinstance(i, CallItem))
-        return tuple((i.tool, i.status, i.granted) for i in calls)
+        return tuple(
+            RanCall(i.tool, i.status, i.granted, i.note if i.status == "failed" else None)
+            for i in calls
+        )
 
     def _text(self, text: str, agent_path: list[str]) -> None:
         last = self.items[-1] if self.items else None
@@ -143,7 +150,8 @@ class Timeline:
     def _end(self, payload: Any, status: CallStatus) -> None:
         began = self._started.get(payload.tool_call_id)
         seconds = None if began is None else round(self._clock() - began, 1)
-        self._change(payload.tool_call_id, status=status, seconds=seconds, progress=None)
+        told = {"note": _cause(payload)} if status == "failed" else {}
+        self._change(payload.tool_call_id, status=status, seconds=seconds, progress=None, **told)
 
     def _change(self, id_: str, **update: Any) -> None:
         at = self._calls.get(id_)
@@ -156,6 +164,15 @@ class Timeline:
     def _was_waiting(self, at: int) -> bool:
         item = self.items[at]
         return isinstance(item, CallItem) and item.status == "waiting"
+
+
+def _cause(payload: Any) -> str | None:
+    """What a tool raised, on one line; whoever approved the call needs it to go on."""
+    error = getattr(payload, "error", None)
+    if not isinstance(error, str):
+        return None
+    text = " ".join(error.split())
+    return text if len(text) <= LONGEST_CAUSE else f"{text[:LONGEST_CAUSE]}…"
 
 
 def _granted(payload: Any) -> str | None:

@@ -12,7 +12,7 @@ from hitl_widgets.events import chunk
 from hitl_widgets.screen import hub
 from hitl_widgets.screen.panel import RunPanel
 from hitl_widgets.screen.surface import WidgetSurface
-from hitl_widgets.screen.timeline import Timeline
+from hitl_widgets.screen.timeline import LONGEST_CAUSE, Timeline
 from scripts.message_examples import ASK, DELETE, decided
 
 from .fakes import FakeDesk, say, sent, updates
@@ -77,6 +77,16 @@ class TestTheTimeline:
         tell(panel, end, tool_call_id="c1", result=1, error="x", reason=None)
         assert items(panel) == [("find_user", status)]
         assert panel.view["items"][0]["seconds"] is not None
+
+    def test_says_what_a_failed_call_raised_on_one_line_and_keeps_it(self) -> None:
+        panel = a_panel()
+        call(panel, "c1")
+        tell(panel, "tool-progress", tool_call_id="c1", fraction=0.5, message="half")
+        tell(panel, "tool-error", tool_call_id="c1", error="ValueError: no\n  such " + "x" * 900)
+        note = panel.view["items"][0]["note"]
+        assert note.startswith("ValueError: no such xxx")
+        assert len(note) == LONGEST_CAUSE + 1
+        assert f"find_user: failed · {note}" in panel.record()["text/plain"]
 
     def test_shows_progress(self) -> None:
         panel = a_panel()

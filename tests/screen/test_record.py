@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 import hitl_widgets as hitl
-from hitl_widgets.screen.record import LONGEST, RunRecord, record
+from hitl_widgets.screen.record import LONGEST, RanCall, RunRecord, record
 from scripts.message_examples import AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
 
 APPROVED = decided(DELETE, "done", "approve")
@@ -119,15 +119,20 @@ class TestARecord:
         assert record([APPROVED]) == record([APPROVED])
 
     def test_tells_a_run_with_its_calls_and_its_text(self) -> None:
-        run = RunRecord("data-agent", "completed", "All gone.", (("find_user", "done", None),))
+        run = RunRecord("data-agent", "completed", "All gone.", (RanCall("find_user", "done"),))
         text = record([APPROVED], run)["text/plain"]
         assert text.startswith("Run: data-agent: completed\n  - find_user: done\n  All gone.\n")
 
     def test_says_which_call_a_standing_grant_let_through(self) -> None:
         """R20."""
-        calls = (("read_file", "done", "read_file of clerk with any arguments"),)
+        calls = (RanCall("read_file", "done", "read_file of clerk with any arguments"),)
         text = record([], RunRecord("clerk", "completed", "", calls))["text/plain"]
         assert "read_file: done (allowed by a standing permission: read_file of clerk with" in text
+
+    def test_says_what_a_failed_call_raised(self) -> None:
+        calls = (RanCall("boom", "failed", cause="KeyError: 'x'"),)
+        text = record([], RunRecord("clerk", "completed", "", calls))["text/plain"]
+        assert "boom: failed · KeyError: 'x'" in text
 
     def test_of_a_run_that_goes_on_claims_nothing_that_could_change(self) -> None:
         text = record([], RunRecord("clerk", "running", started=AT))["text/plain"]
@@ -136,7 +141,7 @@ class TestARecord:
         assert "running" not in text
 
     def test_short_keeps_who_decided_what_and_when_and_no_values(self) -> None:
-        run = RunRecord("data-agent", "completed", "All gone.", (("find_user", "done", None),))
+        run = RunRecord("data-agent", "completed", "All gone.", (RanCall("find_user", "done"),))
         for text in record([APPROVED], run, level="short").values():
             assert "Run: data-agent: completed" in text
             assert "Approval: delete_record" in text
@@ -171,7 +176,7 @@ class TestATool:
         return request
 
     async def test_short_leaves_its_arguments_and_the_words_of_the_run_out(self) -> None:
-        run = RunRecord("ward", "completed", "Noted Ada L.", (("visit", "done", None),))
+        run = RunRecord("ward", "completed", "Noted Ada L.", (RanCall("visit", "done"),))
         text = record([await self.asked("short"), APPROVED], run)["text/plain"]
         assert "Run: ward: completed" in text
         assert "Approval: visit" in text
