@@ -99,17 +99,18 @@ class Exercise:
 
     def __str__(self) -> str:
         head = f"Exercise {self.name}: " + ("solved ✓" if self else "not yet")
-        return "\n".join([head, *(f"  {'✓' if ok else '·'} {w}" for w, ok in self.checks.items())])
+        return "\n".join([head, *(f"  {'✓' if ok else '○'} {w}" for w, ok in self.checks.items())])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         items = "".join(
-            f"<li>{'✓' if ok else '· not yet:'} {html.escape(w)}</li>"
+            f"<li>{'✓' if ok else '○ not yet:'} {html.escape(w)}</li>"
             for w, ok in self.checks.items()
         )
         head = "solved ✓" if self else "not yet"
-        return f"<strong>Exercise {html.escape(self.name)}: {head}</strong><ul>{items}</ul>"
+        ticked = '<ul style="list-style: none; padding-left: 1em">'
+        return f"<strong>Exercise {html.escape(self.name)}: {head}</strong>{ticked}{items}</ul>"
 
 
 def check_exercise(name: str, checks: Mapping[str, bool | Callable[[], bool]]) -> Exercise:

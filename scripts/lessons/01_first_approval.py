@@ -4,7 +4,8 @@
 # An agent wants to delete something. Before it may, **you** see exactly what it would run, in
 # the cell, and decide. This takes five minutes and needs no network: the model is a script.
 #
-# Run the cells from top to bottom (Shift+Enter).
+# Run the cells from top to bottom (Shift+Enter). What already stands under them is from an earlier
+# run, in which a script decided; yours takes its place.
 
 # %%
 import hitl_widgets as hitl
@@ -19,8 +20,11 @@ async def delete_record(id: str) -> dict:
 
 
 # %% [markdown]
-# `require_approval=True` is the whole gate. The agent below plays a script: it proposes one
-# call, and then says what it was told.
+# `require_approval=True` is the whole gate. `effect=` is what you say the tool does: the card shows
+# it ("effect unknown" if you say nothing), and `"destructive"` alone would have asked, too.
+#
+# The agent below plays a script of two turns: it proposes one call, and then repeats the last thing
+# it was told, which is what the tool gave.
 
 # %%
 agent = hitl.Agent(
@@ -43,7 +47,8 @@ result = await agent.run("Delete the old order")
 result.text
 
 # %% [markdown]
-# The cell waited for you, the tool ran once, and the model went on. Look:
+# The cell waited for you, the tool ran once, and the model went on. In the card's place stands its
+# record: plain text that is saved with the notebook. And the old order? Look:
 
 # %%
 records
@@ -69,7 +74,7 @@ result = await careful.run("Delete the customer")
 result.text
 
 # %%
-assert "xyz-789" in records, "the customer is still there if you declined"
+assert "xyz-789" in records, "approved by mistake? Run the first cell again, then the one above"
 
 # %% [markdown]
 # ## What stays
@@ -85,13 +90,17 @@ hitl.history()
 #
 # **1a.** Make a tool `archive_record(id)` that needs approval and moves a record from `records`
 # to `archived`. **1b.** Let an agent call it for `"xyz-789"` and approve. Then run the check.
+#
+# Every lesson ends with two exercises; solutions are in the folder `solutions`.
 
 # %%
 archived = {}
+records["xyz-789"] = "a customer"  # back again, however often you run this cell
 
 # your code here
 # solution:
 archived = {}
+records["xyz-789"] = "a customer"  # back again, however often you run this cell
 
 
 @hitl.tool(require_approval=True)
@@ -115,7 +124,9 @@ hitl.testing.check_exercise(
         "archive_record is a tool that needs approval": lambda: (
             archive_record.require_approval is True
         ),
-        "the customer was archived after your approval": lambda: "xyz-789" in archived,
-        "your decision is in the history": lambda: hitl.history()[-1]["tool"] == "archive_record",
+        "the customer was archived": lambda: "xyz-789" in archived,
+        "you approved it, and it ran": lambda: any(
+            row["tool"] == "archive_record" and row["state"] == "done" for row in hitl.history()
+        ),
     },
 )

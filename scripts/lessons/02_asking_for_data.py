@@ -37,8 +37,9 @@ await hitl.confirm(f"Book {trip.days} days in {trip.city}?")
 # %% [markdown]
 # ## A tool that asks in the middle
 #
-# `ctx.ask` waits in place. Anything in `ctx.step` is done once, even if the kernel dies while
-# the form is open and the tool is replayed afterwards.
+# `ctx.ask` waits in place. If the kernel dies while the form is open, the tool runs again from the
+# top once the answer is there, and `ctx.ask` gives the answer at once. So what should happen only
+# once goes into `ctx.step`: it is not done again.
 
 
 # %%
@@ -51,10 +52,10 @@ async def get_weather(city: str | None = None, *, ctx: hitl.ToolContext) -> str:
     """Get the weather in a city; asks the user when no city is given."""
     if city is None:
         city = (await ctx.ask(City, "The weather in which city?")).city
-    return f"It is sunny in {city}."
+    return await ctx.step("look it up", lambda: f"It is sunny in {city}.")
 
 
-def repeat(messages):
+def repeat(messages):  # the model's last turn: what it was told
     return f"The tool says: {messages[-1].parts[-1].content}"
 
 
@@ -69,7 +70,7 @@ result.text
 #
 # `ctx.suspend` holds no coroutine: the run becomes rows in a file, and the tool runs again from
 # the top when the answer is there, today or next week. `resume_schema` is the form, and
-# `suspend_schema` what is shown above it.
+# `suspend_schema` what is shown above it. The second time `ctx.resume_data` holds the answer.
 
 
 # %%
@@ -79,7 +80,7 @@ class Question(BaseModel):
 
 
 class Choice(BaseModel):
-    option: str
+    option: Literal["red", "blue"]
 
 
 @hitl.tool(suspend_schema=Question, resume_schema=Choice)
@@ -109,7 +110,7 @@ out.text
 # ## Exercises
 #
 # **2a.** Write a model `Person` with a `name` and an `age` from 0 to 150, ask for it, and keep the
-# answer as `person`. **2b.** Ask for a list of favourite numbers (`list[int]`) as `favourites`.
+# answer as `person` (`Field(ge=…, le=…)` as above). **2b.** Ask for a list of favourite numbers (`list[int]`) as `favourites`.
 
 
 # %%

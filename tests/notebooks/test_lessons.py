@@ -131,6 +131,38 @@ def test_the_third_lesson_deletes_only_what_was_approved(monkeypatch: pytest.Mon
     assert "sk-not-for-your-eyes" not in said
 
 
+def test_archiving_without_an_approval_is_no_solution_of_the_first_exercise() -> None:
+    """A wrong try can be mended by running the cell again."""
+    first, *_, solution, check = code_of("01", solved=True)
+    ungated = solution.replace("@hitl.tool(require_approval=True)", "@hitl.tool")
+    assert ungated != solution
+    said = text(_execute([first, decided_by("hitl.Approve()"), ungated, check, solution, check]))
+    assert "not yet\n  ○ archive_record is a tool" in said
+    assert "✓ the customer was archived\n  ○ you approved it, and it ran" in said
+    assert "solved ✓" in said
+
+
+def test_the_third_exercise_can_be_answered_again() -> None:
+    first, *_, solution, check = code_of("03", solved=True)
+    script = decided_by("hitl.Approve()", 'hitl.Respond("zero")', "hitl.Respond([0])")
+    again = "answered = await double([1, 2, 3])"
+    assert again in solution
+    said = text(_execute([first, script, solution, check, again, check]))
+    assert "○ you answered in its place" in said
+    assert "solved ✓" in said
+
+
+def code_of(number: str, *, solved: bool = False) -> list[str]:
+    (lesson,) = (path for path in LESSONS if path.stem.startswith(number))
+    return [c.source for c in committed(lesson, solved=solved).cells if c.cell_type == "code"]
+
+
+def decided_by(*decisions: str) -> str:
+    """A cell after which these decisions are made for whoever sits there."""
+    script = f"scripted({', '.join(decisions)})"
+    return f"from hitl_widgets.testing import scripted\nhitl.configure(reviewer={script})"
+
+
 def test_the_managed_agents_lesson_runs_only_what_was_approved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

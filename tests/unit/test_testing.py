@@ -118,3 +118,7 @@ def test_an_exercise_that_was_not_begun_is_no_error() -> None:
     done = check_exercise("1", {"a": True, "b": lambda: 1 / 0 > 0})
     assert not done
     assert done.checks == {"a": True, "b": False}
+    assert str(done) == "Exercise 1: not yet\n  ✓ a\n  ○ b"
+    shown = done._repr_html_()
+    assert "<li>○ not yet: b</li>" in shown
+    assert "list-style: none" in shown, "its own mark stands in the place of a bullet"
