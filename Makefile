@@ -73,10 +73,11 @@ PAGE := tests/frontends/webview
 	cd $(PAGE) && npm ci --no-audit --no-fund
 	node $(PAGE)/build.mjs $(dir $@)
 
-# One browser and one Jupyter server for all of them, so one process.
+# Two workers, a file each at a time; each has a browser and a Jupyter server for all its tests.
 test-browser: $(VENV)/.dev-stamp chromium kernels .cache/vscode-page/webview.js
 	@mkdir -p $(REPORTS)
-	$(PY) -m pytest --junitxml=$(REPORTS)/browser.xml tests/browser tests/frontends $(PYTEST_ARGS)
+	$(PY) -m pytest --junitxml=$(REPORTS)/browser.xml --numprocesses=2 --dist=loadfile \
+		tests/browser tests/frontends $(PYTEST_ARGS)
 
 # The other supported Pythons that this machine has; the newest runs everything else.
 test-pythons:

@@ -42,10 +42,10 @@ OURS = {
 # What hangs around our roots, counted: whatever grew there came out of an argument or a schema.
 PAGE = """() => ({
   head: document.head.childElementCount,
-  body: document.body.childElementCount,
+  body: document.querySelectorAll("body > :not(.hitl-attention)").length,
   frames: document.querySelectorAll("iframe, object, embed").length,
-  links: document.querySelectorAll(".hitl-root a, .hitl-root img, .hitl-root svg").length,
-  title: document.title,
+  links: document.querySelectorAll(".hitl-root:not(.hitl-attention) :is(a, img, svg)").length,
+  title: document.title.replace(/^\\(\\d+\\) /, ""),
   hurt: window.hurt ?? null,
   polluted: ({}).polluted ?? null,
 })"""
@@ -54,7 +54,10 @@ PAGE = """() => ({
 def test_nothing_on_the_page_changes_and_everything_is_shown(
     open_notebook: OpenNotebook, lab: LabSession
 ) -> None:
-    """No script runs, no request leaves, no element but ours appears."""
+    """No script runs, no request leaves, no element but ours appears.
+
+    Cards out of view are counted in the title and in a pill of ours, which are looked past.
+    """
     asked: list[str] = []
     lab.page.on("request", lambda request: asked.append(request.url))
     notebook = open_notebook(f"FOLDER = {str(FOLDER)!r}\nNAMES = {list(CASES)}", SHOW)
