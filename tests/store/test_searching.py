@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,14 @@ from hitl_widgets.request import Request
 from hitl_widgets.store.base import Order, Search, Store
 
 from .making import a_call, a_run, a_vote, ago, gated
+
+BEGAN = ago(0)
+"""One moment for all: a test may run long after it was collected."""
+
+
+def before(seconds: float) -> datetime:
+    """So long before that moment."""
+    return BEGAN - timedelta(seconds=seconds)
 
 
 @pytest.fixture
@@ -39,8 +48,8 @@ def _ask(
         f"req_{n}",
         agent_id=agent,
         origin={} if book is None else {"notebook": book},
-        created_at=ago(100 - 10 * n),
-        expires_at=None if expires is None else ago(expires),
+        created_at=before(100 - 10 * n),
+        expires_at=None if expires is None else before(expires),
         **more,
     )
     store.open_run(a_run(f"run_{n}", agent_id=agent), frames={f"run_{n}": {}}, calls=[asked])
@@ -58,8 +67,8 @@ def _found(store: Store, limit: int = 10, offset: int = 0, **search: Any) -> lis
         ({"thread_id": "t-4"}, ["req_4"]),
         ({"tool_name": "drop_table"}, ["req_1", "req_3"]),
         ({"notebook": "b.ipynb"}, ["req_2", "req_3"]),
-        ({"asked_before": ago(75).timestamp()}, ["req_1", "req_2"]),
-        ({"asked_after": ago(75).timestamp()}, ["req_3", "req_4"]),
+        ({"asked_before": before(75).timestamp()}, ["req_1", "req_2"]),
+        ({"asked_after": before(75).timestamp()}, ["req_3", "req_4"]),
         ({"agent_id": "ada", "notebook": "b.ipynb"}, ["req_2"]),
         ({"states": ("approved",)}, []),
         ({"text": "ORDERS"}, ["req_1"]),
