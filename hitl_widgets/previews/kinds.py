@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Any
 
+from ..visible import visible
 from . import tables
 from .clean import clean_html, clean_markdown
+from .masks import masked
 
 LONGEST = 20_000
 """Characters of one text that are kept; a preview says how many there were."""
 IMAGE_BYTES = 200_000
 """Bytes of an image that are kept; a larger one is named and left out."""
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -45,18 +50,44 @@ def diff(before: str, after: str, path: str = "") -> Shown:
     path
         Its name, for the head.
     """
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"before {path}", f"after {path}", lineterm=""
-    )
+    ends = {text.endswith("\n") for text in (before, after) if text}
+    old, new = (_lines(text, ends_differ=len(ends) > 1) for text in (before, after))
+    lines = difflib.unified_diff(old, new, f"before {path}", f"after {path}", lineterm="")
     return diff_text("\n".join(lines))
+
+
+def _lines(text: str, *, ends_differ: bool) -> list[str]:
+    """Lines of a file, split at line feeds alone: any other difference of line ends is one."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    elif ends_differ:
+        lines[-1] += "\n\\ No newline at end of file"
+    return lines
 
 
 def diff_text(content: str) -> Shown:
     """A unified diff that exists already."""
-    lines = content.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    added, removed = _counted(content.split("\n"))
     return Shown({"kind": "diff", "added": added, "removed": removed, **_cut(content)})
+
+
+def _counted(lines: list[str]) -> tuple[int, int]:
+    """Lines added and removed. Names of files stand outside of hunks; in one they are lines."""
+    added = removed = old = new = 0  # old, new: lines of this hunk that are still to come
+    for line in lines:
+        inside = old > 0 or new > 0
+        if not inside and (hunk := _HUNK.match(line)):
+            old, new = (1 if n is None else int(n) for n in hunk.groups())
+        elif not inside and line.startswith(("--- ", "+++ ")):
+            continue
+        elif line.startswith("+"):
+            added, new = added + 1, new - 1
+        elif line.startswith("-"):
+            removed, old = removed + 1, old - 1
+        elif not line.startswith("\\"):
+            old, new = old - 1, new - 1
+    return added, removed
 
 
 def sql(statement: str, rows: int | None = None) -> Shown:
@@ -80,7 +111,7 @@ def markdown(content: str) -> Shown:
 
 def html(content: str) -> Shown:
     """HTML, sanitised, and drawn in a frame of its own that runs nothing and loads nothing."""
-    clean = clean_html(content)
+    clean = visible(masked(clean_html(masked(content))))
     if len(clean) > LONGEST:  # half of it would be another page
         return text(f"HTML of {len(clean):,} characters: more than the {LONGEST:,} that are shown.")
     return Shown({"kind": "html", **_cut(clean)})
@@ -130,4 +161,5 @@ def changes(before: Any, after: Any) -> Shown:
 
 
 def _cut(content: str) -> dict[str, Any]:
-    return {"text": content[:LONGEST], "length": len(content)}
+    whole = masked(content)  # before it is cut: half of a secret would not be found any more
+    return {"text": whole[:LONGEST], "length": len(whole)}

@@ -20,15 +20,14 @@ from typing import Any, TypeVar, cast
 from ..calling import call, said
 from ..errors import HitlError
 from ..fingerprint import digest, values_at
-from ..request import MASK, Request, utc
+from ..request import Request, utc
 from ..variables import look_up, spaces_of
+from .masks import hiding, masked, masked_parts
 
 T = TypeVar("T")
 
 SECONDS = 10.0
 """So long a preview may take, unless its tool says otherwise."""
-_OURS = frozenset({"data", "kind", "shape", "shape_before", "shape_after"})
-"""What of a part is no text of the preview's."""
 
 BYTES = 300_000
 """Of a preview's JSON; beyond, parts are left out, and it says so."""
@@ -167,7 +166,8 @@ async def look(
     preview = None
     if plan.preview is not None and (plan.bind or not bound_only):
         hidden = [_text(value) for value in values_at(plain or {}, secrets)]
-        preview = await _made(plan, plan.preview, values, [h for h in hidden if h])
+        with hiding(hidden):
+            preview = await _made(plan, plan.preview, values)
     bound: dict[str, Any] = {}
     if reads:
         bound["reads"] = {name: told["sha256"] for name, told in reads.items()}
@@ -184,24 +184,24 @@ def _text(value: Any) -> str:
 
 
 async def _made(
-    plan: Plan, preview: Callable[..., Any], values: Mapping[str, Any], hidden: Sequence[str]
+    plan: Plan, preview: Callable[..., Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     began = time.time()
     told: dict[str, Any] = {"made_at": utc(began).isoformat(), "bound": plan.bind}
     try:
-        parts = _masked(await _within(plan, preview, values), hidden)
+        parts = masked_parts(await _within(plan, preview, values))
         told |= {"digest": digest(parts), "parts": _fitting(parts)}
     except Exception as e:  # noqa: BLE001  # it only shows: its fault is told, and blocks nothing
         # The same whatever it said: an address in an error must not make a call another one.
         told |= {"digest": digest("failed"), "parts": []}
-        told["failed"] = _masked(_fault(e, plan), hidden)
+        told["failed"] = masked(_fault(e, plan))[:500]
     return {**told, "seconds": round(time.time() - began, 3)}
 
 
 def _fault(error: Exception, plan: Plan) -> str:
     if isinstance(error, _TooSlow):
         return f"it was not ready within {plan.seconds:g} s"
-    return said(error)[:500]
+    return said(error)
 
 
 class _TooSlow(Exception):
@@ -277,21 +277,6 @@ def _taken(preview: Callable[..., Any] | None, values: Mapping[str, Any] | None)
         return list(values)
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return [p.name for p in named if (p.default is p.empty if values is None else p.name in values)]
-
-
-def _masked(value: Any, hidden: Sequence[str]) -> Any:
-    """A copy without the text of any secret argument (R17)."""
-    if isinstance(value, str):
-        for secret in hidden:
-            value = value.replace(secret, MASK)
-        return value
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return [MASK if str(v) in hidden else _masked(v, hidden) for v in items]
-    if isinstance(value, dict):
-        parts = cast("dict[str, Any]", value)
-        return {k: v if k in _OURS else _masked(v, hidden) for k, v in parts.items()}
-    return value
 
 
 def _fitting(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ..describe import describe_table
+from .masks import masked
 
 Row = TypeVar("Row")
 
@@ -69,7 +70,7 @@ def _cell(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    text = value if isinstance(value, str) else str(value)
+    text = masked(value if isinstance(value, str) else str(value))
     return text if len(text) <= CELL else f"{text[:CELL]}… ({len(text):,} characters)"
 
 

@@ -14,6 +14,8 @@ import pytest
 from pydantic import SecretStr
 
 import hitl_widgets as hitl
+from hitl_widgets.previews.kinds import LONGEST
+from hitl_widgets.screen.preview_views import preview_doc
 from tests.rules.making import agent_on, store_at, tell_back
 
 GO = [[hitl.call("delete", customer="Ada")], tell_back]
@@ -176,6 +178,56 @@ class TestAPreview:
         assert shown[0]["parts"][0]["text"] == "with ••••"
         assert shown[2]["parts"][0]["rows"] == [["••••"]]
         assert "s3cret" not in str(shown)
+
+    @pytest.mark.parametrize(
+        ("secret", "show"),
+        [
+            ("s3cret" * 50, lambda key: pd.DataFrame({key: [key]}, index=[key])),
+            ("s3cret", lambda key: "y" * (LONGEST - 3) + key),
+            ("s3cret&<more>", lambda key: [hitl.previews.markdown(key), hitl.previews.html(key)]),
+            ("s3*cr*et", lambda key: hitl.previews.markdown(f"with {key}")),
+            ("s3cret-1\ns3cret-2\n", lambda key: hitl.previews.diff("", key)),
+            ('s3"cret"\\é', lambda key: {"key": key}),
+            ("s3cret" * 100, lambda key: {}[key]),
+            ("s3cret\t'1'\"2\"", lambda key: {}[key]),
+        ],
+        ids=["cell", "cut", "escaped", "formatted", "lines", "json", "error", "quoted"],
+    )
+    async def test_shows_no_part_of_a_secret_however_it_is_written(
+        self, tmp_path: Path, secret: str, show: Callable[[str], Any]
+    ) -> None:
+        """R17: not the half of it that stands before a cut, not as HTML, not line by line."""
+
+        @hitl.tool(require_approval=True, preview=lambda key: show(key), secret=("/key",))  # noqa: PLW0108  # by name
+        async def publish(key: str) -> str:
+            "Publish."
+            return "done"
+
+        turns = [[hitl.call("publish", key=secret)], "."]
+        run = await agent_on(store_at(tmp_path), turns, [publish]).generate("go")
+        told = str(preview_of(run.requests[0]))
+        assert "s3" not in told
+        assert "•••" in told
+
+    async def test_whose_secret_is_one_of_our_own_words_is_drawn_all_the_same(
+        self, tmp_path: Path
+    ) -> None:
+        """R17, R12: what it is made of is not masked."""
+
+        def show(key: str) -> list[Any]:
+            before = pd.DataFrame({"x": [1]})
+            return [hitl.previews.changes(before, before.assign(x=2)), f"is {key}"]
+
+        @hitl.tool(require_approval=True, preview=show, secret=("/key",))
+        async def publish(key: str) -> str:
+            "Publish."
+            return "done"
+
+        turns = [[hitl.call("publish", key="changed")], "."]
+        run = await agent_on(store_at(tmp_path), turns, [publish]).generate("go")
+        made = preview_doc(run.requests[0])
+        assert made is not None
+        assert [part.kind for part in made.parts] == ["changes", "text"]
 
     async def test_is_outside_of_the_fingerprint_unless_it_is_bound(self, tmp_path: Path) -> None:
         agent, run, request = await asked(tmp_path, preview=rows)

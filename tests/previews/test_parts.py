@@ -114,6 +114,36 @@ class TestTexts:
         assert "notes.txt" in part["text"]
         assert only(part["text"])["kind"] == "diff", "a diff in plain text is known as one"
 
+    def test_a_diff_hides_no_change_of_line_ends(self) -> None:
+        """A file that would be another one is never shown as the same."""
+        for before, after in [
+            ("a\r\nb\r\n", "a\nb\n"),
+            ("a\n", "a"),
+            ("a", "a\n"),
+            ("a\u2028b\n", "a\nb\n"),
+            ("x", ""),
+        ]:
+            part = only(previews.diff(before, after))
+            assert part["removed"] > 0, (before, after)
+        assert "No newline at end of file" in only(previews.diff("a", "a\n"))["text"]
+        assert only(previews.diff("a", "a"))["text"] == ""
+        new = only(previews.diff("", "a\nb"))
+        assert (new["added"], new["removed"]) == (2, 0)
+
+    def test_a_diff_counts_lines_that_look_like_the_names_of_files(self) -> None:
+        """A comment of SQL that goes reads ``--- …`` in a diff."""
+        part = only(previews.diff("-- keep\n-- me\nx\n", "++ y\nx\n"))
+        assert (part["added"], part["removed"]) == (1, 2)
+        loose = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n+more than it says\n--- c\n+++ d\n@@ @@\n-z"
+        assert (only(loose)["added"], only(loose)["removed"]) == (2, 2)
+
+    def test_html_shows_hidden_characters_as_their_numbers(self) -> None:
+        """F19: a frame turns text around as any page does."""
+        part = only(previews.html("<p>pay \u202e001\u202c &#8238;x &lrm;</p>"))
+        assert part["text"].count("U+202E") == 2
+        assert "\u202e" not in part["text"]
+        assert "U+200E" in part["text"]
+
     def test_sql_says_how_many_rows(self) -> None:
         part = only(previews.sql("DELETE FROM t", rows=7))
         assert (part["kind"], part["rows"]) == ("sql", 7)
