@@ -129,6 +129,9 @@ def _repeated(found: Repeated, locale: str, *, full: bool) -> str:
     if found.declined:
         warned = say("history.same.declined", locale, n=len(found.declined))
         said += f" <strong>{html.escape(warned)}</strong>"
+    if found.undecided:
+        ended = say("history.same.undecided", locale, n=len(found.undecided))
+        said += f" <strong>{html.escape(ended)}</strong>"
     return f"<li>{said}{_let_through(found.would_allow, locale)}</li>"
 
 

@@ -53,14 +53,14 @@ class Repeated:
     Attributes
     ----------
     requests
-        Every decision on exactly this call, oldest first.
+        Every request for exactly this call, oldest first; those that ended undecided too.
     reach
         The narrowest reach of a grant that covers all of them; None: none can be given.
     would_allow
         What a grant for exactly this call, given with the first approval, would have let through
-        without asking.
+        without asking: all that was asked after it, decided or not.
     others
-        Decisions on other calls of the same tool: the grant would have touched none.
+        Requests for other calls of the same tool: the grant would have touched none.
     """
 
     requests: tuple[Request, ...]
@@ -79,13 +79,18 @@ class Repeated:
         """What the grant would have let through although somebody declined it."""
         return tuple(r for r in self.would_allow if _verdict(r) == "decline")
 
+    @property
+    def undecided(self) -> tuple[Request, ...]:
+        """What the grant would have let through although nobody ever decided it."""
+        return tuple(r for r in self.would_allow if r.decision is None)
+
 
 def find(requests: Sequence[Request]) -> list[Blind | Repeated]:
     """What stands out, the most frequent repetition first."""
     decided = [r for r in requests if r.decision is not None]
     approvals = [r for r in decided if _approved(r) and by_person(r)]
     blind = tuple(r for r in approvals if _seconds(r) < BLIND)
-    repeated = sorted(_repeated(decided), key=lambda p: -p.approvals)
+    repeated = sorted(_repeated(requests), key=lambda p: -p.approvals)
     return [*([Blind(blind, len(approvals))] if blind else []), *repeated]
 
 
@@ -94,19 +99,20 @@ def by_person(request: Request) -> bool:
     return request.identity_source != "rule" and request.via not in ("rule", "replay", "test")
 
 
-def _repeated(decided: Iterable[Request]) -> Iterable[Repeated]:
+def _repeated(requests: Iterable[Request]) -> Iterable[Repeated]:
     same: dict[tuple[object, ...], list[Request]] = defaultdict(list)
     tools: Counter[str] = Counter()
-    for request in decided:
+    for request in requests:
         tools[request.tool_name] += 1
         if request.kind == "approval" and request.scope.get("how") == "gate":
             same[_identity(request)].append(request)
     for group in same.values():
         asked = [r for r in group if _approved(r) and by_person(r)]
         if len(asked) >= MANY:
-            first = group.index(asked[0])
+            given = min(r.decided_at for r in asked if r.decided_at is not None)
+            let_through = tuple(r for r in group if r.created_at > given)
             others = tools[group[0].tool_name] - len(group)
-            yield Repeated(tuple(group), _reach(group), tuple(group[first + 1 :]), others)
+            yield Repeated(tuple(group), _reach(group), let_through, others)
 
 
 def _identity(request: Request) -> tuple[object, ...]:

@@ -86,7 +86,7 @@ class TestWhatStandsOut:
         found = repeated(History(a_day()))
         assert found.approvals == 16
         assert [r.id for r in found.would_allow] == [f"r_{n}" for n in range(4, 64, 4)]
-        assert found.others == 12
+        assert found.others == 16
         assert found.reach == "until"
         assert found.declined == ()
 
@@ -116,6 +116,22 @@ class TestWhatStandsOut:
         )
         assert [r.id for r in repeated(rows).declined] == ["r_2"]
         assert "Careful: 1 of them were declined." in rows._repr_html_()
+
+    def test_it_says_what_nobody_decided(self) -> None:
+        """What expired did not run: a grant would have let it."""
+        same = {"to": "x"}
+        over = {"verdict": None, "seconds": None, "state": "expired", "via": None}
+        rows = History(decided(n, args=same, **(over if n in (0, 2) else {})) for n in range(5))
+        found = repeated(rows)
+        assert [r.id for r in found.would_allow] == ["r_2", "r_3", "r_4"]
+        assert [r.id for r in found.undecided] == ["r_2"]
+        assert "Careful: 1 of them ended without anybody" in rows._repr_html_()
+
+    def test_what_already_waited_was_asked_whatever_was_granted(self) -> None:
+        """A grant answers no card that is there already."""
+        same = {"to": "x"}
+        rows = [decided(n, args=same, seconds=150) for n in range(5)]
+        assert [r.id for r in repeated(History(rows)).would_allow] == ["r_3", "r_4"]
 
     @pytest.mark.parametrize(
         ("given", "reach"),
@@ -151,7 +167,7 @@ class TestDisplay:
         assert "12 of 52 approvals took less than a second." in shown
         assert "exactly the same call was approved 16 times" in shown
         assert "to = &quot;team@example.com&quot;, until a day that you choose" in shown
-        assert "it would have let 15 of these through without asking, and none of the 12" in shown
+        assert "it would have let 15 of these through without asking, and none of the 16" in shown
         assert shown.count('role="img"') == 2
         assert 'aria-label="Time to decide, by people. under 1 s: 12; ' in shown
         assert 'aria-label="Decisions per tool. send_mail: 32; ' in shown
