@@ -32,8 +32,15 @@ def likeness(request: Request) -> str:
         request.expires_at is not None,
         request.quorum,
         request.reviewers,
+        _why(request),
     ]
     return hashlib.sha256(json.dumps(weighed).encode()).hexdigest()[:16]
+
+
+def _why(request: Request) -> list[object]:
+    """What asked: its words stand above the table once."""
+    told = request.evaluation
+    return [] if told is None else [told.get("type"), (told.evaluated_permission or {}).get("type")]
 
 
 def approvable(request: Request) -> bool:

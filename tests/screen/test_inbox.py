@@ -240,6 +240,7 @@ class TestDecidingTogether:
             {"agent_path": ("boss", "agent")},
             {"scope": {"schema_digest": "other"}},
             {"quorum": 2},
+            {"evaluation": {"type": "effect"}},
         ],
     )
     async def test_calls_that_are_not_alike_are_not_approved_together(
