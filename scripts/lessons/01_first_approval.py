@@ -80,7 +80,8 @@ assert "xyz-789" in records, "approved by mistake? Run the first cell again, the
 # ## What stays
 #
 # Every decision is kept: what was asked, who decided, when, after how long. It survives a
-# restart of the kernel, and so does a card that nobody has decided yet: `hitl.inbox()` shows it.
+# restart of the kernel, and so does a card that nobody has decided yet: `hitl.inbox()` shows it, and
+# once the agent is defined again its run goes on from there (lesson 7).
 
 # %%
 hitl.history()
