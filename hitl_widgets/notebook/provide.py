@@ -27,14 +27,15 @@ def make_surface(*, advise: Callable[[Any], object]) -> Surface | None:
 
 
 def _widgets(advise: Callable[[Any], object]) -> Surface:
+    from ..screen.hub import on_made  # noqa: PLC0415  # loads ipywidgets
     from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
     from .beside import NotebookSurface, output_here  # noqa: PLC0415
 
+    on_made(_quiet)
     cards = WidgetSurface(
         can_ask=lambda _background: True,
         origin=lambda: detect().origin(),
         output_to=output_here,
-        quiet=_quiet,
     )
     return NotebookSurface(cards, cell_runs=_cell_watch(), advise=advise)
 

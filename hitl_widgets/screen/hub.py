@@ -24,13 +24,14 @@ import anywidget
 import traitlets
 from pydantic import ValidationError
 
+from .. import surface
 from ..deciders import on_change, settings
 from ..errors import HitlError, InvalidAnswer
 from ..words import short
 from .messages import Ack, Failure, FieldError, Hello, page_message
 from .nulls import from_page, to_page
 
-__all__ = ["HubWidget", "hub", "in_use", "locale", "on_hello", "pages"]
+__all__ = ["HubWidget", "hub", "in_use", "locale", "on_hello", "on_made", "pages"]
 
 BUNDLE = Path(__file__).parent / "static" / "hub.js"
 
@@ -82,6 +83,9 @@ class _Answering(anywidget.AnyWidget):
         id_ = uuid.uuid4().hex  # the page finds what stands behind its model by it
         super().__init__(model_id=id_, _id=id_, **kwargs)
         self.on_msg(self._receive)  # pyright: ignore[reportUnknownMemberType]
+        surface.current()  # it knows what a new widget needs here, see `on_made`
+        for prepare in tuple(_prepared_by):
+            prepare(self)
 
     @staticmethod
     def _trait_to_json(x: Any, self: Any) -> Any:
@@ -139,6 +143,15 @@ class _Answering(anywidget.AnyWidget):
             do()
         else:
             loop.call_soon_threadsafe(do)
+
+
+_prepared_by: list[Callable[[Any], None]] = []
+
+
+def on_made(prepare: Callable[[Any], None]) -> None:
+    """Call `prepare` with every new widget: it has its comm, and is not displayed yet."""
+    if prepare not in _prepared_by:
+        _prepared_by.append(prepare)
 
 
 def failure(id_: str, error: HitlError) -> Failure:

@@ -43,8 +43,6 @@ class WidgetSurface:
     display
         Called with a new panel, in the context of its cell, where widgets are not displayed in
         IPython's way; such an output stays as it is and is never swapped for the record.
-    quiet
-        Called with each new widget, once it has its comm.
     """
 
     def __init__(
@@ -56,7 +54,6 @@ class WidgetSurface:
         blocking: Callable[[], AbstractContextManager[Any] | None] = lambda: None,
         output_to: Callable[[], Context] = lambda: _nothing,
         display: Callable[[RunPanel], None] | None = None,
-        quiet: Callable[[Any], None] = lambda _widget: None,
     ) -> None:
         self._can_ask = can_ask
         self._origin = origin
@@ -64,7 +61,6 @@ class WidgetSurface:
         self._blocking = blocking
         self._output_to = output_to
         self._display = display
-        self._quiet = quiet
         self._panels: weakref.WeakValueDictionary[str, RunPanel] = weakref.WeakValueDictionary()
 
     def can_ask(self, *, background: bool = False) -> bool:
@@ -131,14 +127,12 @@ class WidgetSurface:
         else:
             with (_cell.get() or self._output_to())():  # see `_shown`
                 panel = make()
-        self._quiet(panel)
         self._panels[run_id] = panel
         return panel
 
     def _shown(self, make: Callable[[], RunPanel], output: Context) -> RunPanel:
         if self._display is None:
             panel = make()
-            self._quiet(panel)
             panel.show_in(output)
         else:
             with output():  # made there too: marimo serves a widget's module for a cell
