@@ -19,6 +19,7 @@ from ..errors import (
     UnknownTool,
 )
 from ..fingerprint import digest
+from ..previews.masks import hiding, masked, secret_texts
 from ..request import Call, Request, new_id
 from . import tracing
 from .asking import NOTHING, Questions
@@ -225,7 +226,7 @@ class CallRun:
         if self.questions.suspended is not NOTHING:
             await self.park(self.questions.suspension())
         elif self.tool.effect == "read" or self.tool.idempotent:
-            await self._finish("failed", _error(TimeoutError(why)))
+            await self._finish("failed", self._error(TimeoutError(why)))
         else:
             await self.driver.write("lose", self.call.id, self.token, why)
 
@@ -295,16 +296,25 @@ class CallRun:
 
     def _warn_of_results(self, value: Any, error: BaseException | None) -> None:
         if value is not None or error is not None:
-            did = "returned a value" if error is None else f"raised {calling.said(error)}"
+            did = "returned a value" if error is None else f"raised {self._said(error)}"
             self.driver.log(f"{self.tool.id} {did} after ctx.suspend(): that is ignored.")
 
     def _outcome(self, value: Any, error: BaseException | None) -> tuple[str, dict[str, Any]]:
         if error is not None:
-            return "failed", _error(error)
+            return "failed", self._error(error)
         try:
             return "done", {"type": "result", "value": self.tool.to_json(value)}
         except Exception as e:  # noqa: BLE001  # an object that cannot even be described
-            return "failed", _error(e)
+            return "failed", self._error(e)
+
+    def _error(self, error: BaseException) -> dict[str, Any]:
+        return {"type": "error", "value": self._said(error)}
+
+    def _said(self, error: BaseException) -> str:
+        """An error's words; a secret argument that it quotes is in none of them (R17)."""
+        args = self.call.args
+        with hiding(secret_texts(args, self.tool.secrets_in(args))):
+            return masked(calling.said(error))
 
     async def _finish(self, state: str, result: dict[str, Any]) -> None:
         self._result = result
@@ -317,7 +327,7 @@ class CallRun:
         try:
             self.driver.desk.store.finish(self.call.id, self.token, state, result, durable=durable)
         except ValueError as e:  # an integer of more digits than text may have
-            self._keep("failed", _error(e))
+            self._keep("failed", self._error(e))
             return
         except LeaseLost:
             self.driver.log(f"{self.tool.id}: its outcome was settled by a human meanwhile.")
@@ -334,7 +344,7 @@ class CallRun:
         try:
             await calling.call(hook, self._hook_call(), self._result["value"])
         except Exception as e:  # noqa: BLE001  # what ran, ran: the hook's fault is told
-            self.driver.log(f"after_tool_call failed on {self.tool.id}: {calling.said(e)}")
+            self.driver.log(f"after_tool_call failed on {self.tool.id}: {self._said(e)}")
 
     # -- what questions do to the call
 
@@ -403,7 +413,3 @@ def _abandon(body: asyncio.Future[Any]) -> None:
     if not body.done():
         body.cancel()
         body.add_done_callback(lambda b: b.cancelled() or b.exception())
-
-
-def _error(error: BaseException) -> dict[str, Any]:
-    return {"type": "error", "value": calling.said(error)}

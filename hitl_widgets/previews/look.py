@@ -19,10 +19,10 @@ from typing import Any, TypeVar, cast
 
 from ..calling import call, said
 from ..errors import HitlError
-from ..fingerprint import digest, values_at
+from ..fingerprint import digest
 from ..request import Request, utc
 from ..variables import look_up, spaces_of
-from .masks import hiding, masked, masked_parts
+from .masks import hiding, masked, masked_parts, secret_texts
 
 T = TypeVar("T")
 
@@ -165,8 +165,7 @@ async def look(
         )
     preview = None
     if plan.preview is not None and (plan.bind or not bound_only):
-        hidden = [_text(value) for value in values_at(plain or {}, secrets)]
-        with hiding(hidden):
+        with hiding(secret_texts(plain or {}, secrets)):
             preview = await _made(plan, plan.preview, values)
     bound: dict[str, Any] = {}
     if reads:
@@ -174,10 +173,6 @@ async def look(
     if preview is not None and plan.bind:
         bound["preview"] = preview["digest"]
     return Looked(preview, reads, bound)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 # -- the preview ---------------------------------------------------------------------------------

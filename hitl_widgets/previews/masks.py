@@ -1,14 +1,15 @@
-"""What nobody may read is masked where a preview says it, before anything is cut (R17)."""
+"""What nobody may read is masked where a preview or an error says it, before it is cut (R17)."""
 
 from __future__ import annotations
 
 import contextlib
 import html
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, cast
 
+from ..fingerprint import values_at
 from ..request import MASK
 
 LINE = 6
@@ -30,6 +31,11 @@ def hiding(secrets: Iterable[str]) -> Generator[None]:
         yield
     finally:
         _hidden.reset(token)
+
+
+def secret_texts(args: Mapping[str, Any], secrets: Sequence[str]) -> list[str]:
+    """The values at these JSON Pointers into `args`, as text would hold them."""
+    return ["" if value is None else str(value) for value in values_at(args, secrets)]
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -53,6 +53,35 @@ async def test_a_secret_runs_and_is_seen_nowhere(tmp_path: Path) -> None:
             assert SECRET.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize("gated", [True, False])
+async def test_an_error_that_quotes_a_secret_tells_it_to_nobody(
+    tmp_path: Path, *, gated: bool
+) -> None:
+    """R17: chunks, records and the model are told the rest of its words."""
+
+    @hitl.tool(require_approval=gated, secret=("/password",))
+    async def login(user: str, password: str) -> str:
+        "Log in."
+        raise ValueError(f"{user} may not log in with {password!r}")
+
+    store = store_at(tmp_path)
+    agent = agent_on(store, GO, [login], memory=hitl.Memory())
+    stream = await agent.stream("go", thread_id="t")
+    heard = await chunks_of(stream)
+    if gated:
+        stream = await agent.approve_tool_call(run_id=(await stream.result()).run_id)
+        heard += await chunks_of(stream)
+    done = await stream.result()
+    shown = repr([heard, done, done.messages, store.events(), store.document("thread/-/t")])
+    shown += repr(store.calls(done.run_id))
+    assert SECRET not in shown
+    assert "ada may not log in with '••••'" in done.text
+    store.close()
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert SECRET.encode() not in path.read_bytes(), path
+
+
 async def test_a_secret_left_as_it_is_in_an_edit_keeps_its_value(tmp_path: Path) -> None:
     saw: list[Any] = []
     agent = agent_on(store_at(tmp_path), GO, [login(saw)])
