@@ -9,6 +9,7 @@ from typing import Any
 from .. import deciders
 from ..surface import Surface
 from . import kernel, subshell
+from .again import Replacing
 from .frontend import detect
 
 
@@ -27,11 +28,12 @@ def make_surface(*, advise: Callable[[Any], object]) -> Surface | None:
 
 
 def _widgets(advise: Callable[[Any], object]) -> Surface:
-    from ..screen.hub import on_made  # noqa: PLC0415  # loads ipywidgets
+    from ..screen.hub import on_displayed, on_made  # noqa: PLC0415  # loads ipywidgets
     from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
     from .beside import NotebookSurface, output_here  # noqa: PLC0415
 
     on_made(_quiet)
+    on_displayed(_replacing.displayed)
     cards = WidgetSurface(
         can_ask=lambda _background: True,
         origin=lambda: detect().origin(),
@@ -54,6 +56,9 @@ def _marimo() -> Surface:
         output_to=marimo_cells.output_here,
         display=marimo_cells.display,
     )
+
+
+_replacing = Replacing()
 
 
 def _quiet(widget: Any) -> None:

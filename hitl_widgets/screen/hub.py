@@ -31,7 +31,7 @@ from ..words import short
 from .messages import Ack, Failure, FieldError, Hello, page_message
 from .nulls import from_page, to_page
 
-__all__ = ["HubWidget", "hub", "in_use", "locale", "on_hello", "on_made", "pages"]
+__all__ = ["HubWidget", "hub", "in_use", "locale", "on_displayed", "on_hello", "on_made", "pages"]
 
 BUNDLE = Path(__file__).parent / "static" / "hub.js"
 
@@ -152,6 +152,15 @@ def on_made(prepare: Callable[[Any], None]) -> None:
     """Call `prepare` with every new widget: it has its comm, and is not displayed yet."""
     if prepare not in _prepared_by:
         _prepared_by.append(prepare)
+
+
+_displayed_to: list[Callable[[Any], None]] = []
+
+
+def on_displayed(heard: Callable[[Any], None]) -> None:
+    """Call `heard` with every widget of ours that is displayed."""
+    if heard not in _displayed_to:
+        _displayed_to.append(heard)
 
 
 def failure(id_: str, error: HitlError) -> Failure:
@@ -305,6 +314,8 @@ class HubWidget(_Answering):
         self._seen_by = frozenset(_pages)
         with self._output():
             _publish({**data, **self.record()}, metadata, self._display_id, update=False)
+        for heard in tuple(_displayed_to):
+            heard(self)
 
     def freeze(self) -> None:
         """Swap the output, wherever it is shown, for the static record."""
