@@ -73,8 +73,8 @@ class Notice(str):
 
 def notice_of(request: Request, *, where: str, locale: str) -> Notice:
     """The message about one request."""
-    tool = visible(request.tool_name)
-    agent = visible(" › ".join(request.agent_path))  # noqa: RUF001  # as on a card
+    tool = _line(request.tool_name)
+    agent = _line(" › ".join(request.agent_path))  # noqa: RUF001  # as on a card
     unknown = request.state == "outcome_unknown"
     subject = say("notify.unknown" if unknown else "notify.title", locale, tool=tool)
     effect = say(f"effect.{request.effect}", locale)
@@ -93,13 +93,18 @@ def notice_of(request: Request, *, where: str, locale: str) -> Notice:
     return notice
 
 
+def _line(text: str) -> str:
+    """In one line: no name may write lines of its own, such as another way to decide."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def _when_and_where(request: Request, locale: str) -> list[str]:
     lines = [say("notify.asked", locale, time=f"{request.created_at:%Y-%m-%d %H:%M:%S} UTC")]
     if request.expires_at is not None and request.state == "pending":
         lines.append(say("notify.expires", locale, time=f"{request.expires_at:%Y-%m-%d %H:%M:%S}"))
     places = [str(request.origin[k]) for k in ("notebook", "host") if request.origin.get(k)]
     if places:
-        lines.append(say("notify.origin", locale, place=visible(", ".join(places))))
+        lines.append(say("notify.origin", locale, place=_line(", ".join(places))))
     return lines
 
 

