@@ -37,11 +37,12 @@ window.harness = {
     const kernel = this.kernel(path);
     return kernel?.status === "idle" && kernel.connectionStatus === "connected";
   },
-  // When a kernel died, ipywidgets asks the new one for a subshell at once. If that answer comes
-  // before the kernel_info_reply (one time in ten), JupyterLab 4.6 handles no further message: the
-  // kernel works but stays "unknown". The person's way out, and this one's, is to restart it.
-  async revive(path) {
-    const limit = Date.now() + 2000;
+  // ipywidgets asks a new kernel for a subshell at once. If that answer comes before the
+  // kernel_info_reply (one time in ten after a kernel died, seldom for a first one), JupyterLab 4.6
+  // handles no further message: the kernel works but stays "unknown". The person's way out, and
+  // this one's, is to restart it.
+  async revive(path, patience) {
+    const limit = Date.now() + patience;
     while (!this.idle(path)) {
       if (Date.now() > limit) return this.panel(path).sessionContext.restartKernel();
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -117,6 +118,7 @@ class Notebook:
             "async path => { await jupyterapp.commands.execute('docmanager:open', { path }) }",
             self.name,
         )
+        self._evaluate("async path => { await harness.revive(path, 20000) }")
         self.wait_idle()
 
     def close(self) -> None:
@@ -230,7 +232,7 @@ class Notebook:
         notice = self.page.get_by_role("dialog").filter(has_text="Kernel Restarting")
         notice.get_by_role("button", name="Ok").click(timeout=KERNEL_LIMIT)
         expect(notice).to_have_count(0)
-        self._evaluate("async path => { await harness.revive(path) }")
+        self._evaluate("async path => { await harness.revive(path, 2000) }")
         self.wait_idle()
         if self.kernel_pid == before:
             raise AssertionError(f"kernel process {before} was killed but not replaced")

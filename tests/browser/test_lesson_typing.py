@@ -41,7 +41,7 @@ def test_asking_for_data_with_real_typing(open_notebook: OpenNotebook) -> None:
     city.get_by_role("button", name="Submit").click()
     pick = notebook.output(colour).get_by_role("form", name="Input: pick_colour")
     expect(pick).to_contain_text("Which colour?")
-    pick.get_by_role("textbox", name="Option").fill("red")
+    pick.get_by_role("radio", name="red").check()
     pick.get_by_role("button", name="Submit").click()
     notebook.wait_done()
     assert "Trip(city='Oslo', days=2, travel_by='train')" in notebook.text(ask)
