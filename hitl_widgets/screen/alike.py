@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ..errors import NotAsked
 from ..request import Request
+from .compare import asked_before
 
 __all__ = ["approvable", "check_alike", "likeness"]
 
@@ -33,6 +34,7 @@ def likeness(request: Request) -> str:
         request.quorum,
         request.reviewers,
         _why(request),
+        _asks_again(request),
     ]
     return hashlib.sha256(json.dumps(weighed).encode()).hexdigest()[:16]
 
@@ -43,10 +45,18 @@ def _why(request: Request) -> list[object]:
     return [] if told is None else [told.get("type"), (told.evaluated_permission or {}).get("type")]
 
 
+def _asks_again(request: Request) -> bool:
+    """Whether the call was asked before: only its card shows what is another now."""
+    return asked_before(request.store, request) is not None
+
+
 def approvable(request: Request) -> bool:
     """Whether it can be approved together with others."""
     return (
-        request.kind == "approval" and request.state == "pending" and "approve" in request.allowed
+        request.kind == "approval"
+        and request.state == "pending"
+        and "approve" in request.allowed
+        and not _asks_again(request)
     )
 
 

@@ -29,7 +29,7 @@ def comparable(request: Request) -> list[tuple[Label, Request]]:
     if store is None or request.kind != "approval" or request.state != "pending":
         return []
     found: list[tuple[Label, Request]] = []
-    original = _asked_before(store, request)
+    original = asked_before(store, request)
     if original is not None:
         found.append(("original", original))
     kinds: tuple[tuple[Label, tuple[str, ...]], ...] = (
@@ -43,9 +43,9 @@ def comparable(request: Request) -> list[tuple[Label, Request]]:
     return found
 
 
-def _asked_before(store: Any, request: Request) -> Request | None:
+def asked_before(store: Any, request: Request) -> Request | None:
     """The same call's last request before this one, if this one asks again."""
-    if request.ordinal == 0:
+    if store is None or request.ordinal == 0:
         return None
     rows = store.requests(run_id=request.run_id, tool_name=request.tool_name)
     same = [

@@ -285,6 +285,35 @@ class TestDecidingTogether:
         assert looked["together"] is False
         assert (await ask(inbox, "decide-each", **each("approve", one)))["code"] == "NotAsked"
 
+    async def test_one_that_asks_again_is_approved_on_its_card(
+        self, desk: Desk, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """R3: what became another since a person approved it stands on no table."""
+        monkeypatch.setitem(globals(), "stock", [1])
+
+        @hitl.tool(require_approval=True, reads=("stock",))
+        async def sell(n: int) -> str:
+            "Sell."
+            return f"sold {n}"
+
+        turns = [[hitl.call("sell", n=1), hitl.call("sell", n=2)], "."]
+        agent = agent_on(store, turns, [sell])
+        run = await agent.generate("go")
+        monkeypatch.setitem(globals(), "stock", [1, 2])
+        with pytest.raises(hitl.StaleFingerprint):
+            await agent.approve_tool_call(
+                run_id=run.run_id, tool_call_id=run.requests[0].tool_call_id
+            )
+        found = store.requests(states=("pending",))
+        again = next(r for r in found if r.ordinal > 0)
+        other = next(r for r in found if r.ordinal == 0)
+        inbox = Inbox(desk=desk)
+        looked = (await ask(inbox, "look", request_ids=[again.id, other.id]))["looked"]
+        assert [one["together"] for one in looked] == [False, True]
+        assert looked[0]["alike"] != looked[1]["alike"]
+        assert (await ask(inbox, "decide-each", **each("approve", again)))["code"] == "NotAsked"
+        assert store.request(again.id).state == "pending"
+
 
 class TestTheOtherTabs:
     async def test_an_unknown_outcome_is_settled(self, desk: Desk, store: SqliteStore) -> None:
