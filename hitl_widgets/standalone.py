@@ -409,6 +409,8 @@ class Asking:
         token = new_id("t")
         told = self.question.describe()
         looked = await self._look(told, bound_only=True)
+        if looked.preview is not None:  # it had the very objects: what they are now is what runs
+            told = self.question.describe()
         try:
             await self.desk.write(
                 self.store.claim,

@@ -388,6 +388,32 @@ class TestAGatedFunction:
             assert await drop(orders) == 3
         assert preview_of(seen[0])["parts"][0]["rows"] == [[101, "Ada"]]
 
+    @pytest.mark.parametrize("bind", [True, False])
+    async def test_that_changes_them_at_the_last_moment_is_asked_again(self, bind: bool) -> None:
+        """R3: what runs was shown, whatever a preview did that should only read."""
+        looks: list[int] = []
+        seen: list[str] = []
+        ran: list[list[str]] = []
+
+        def meddle(ids: list[str]) -> str:
+            looks.append(1)
+            if len(looks) == (2 if bind else 1):
+                ids.append("other")
+            return "one row"
+
+        @hitl.require_approval(preview=meddle, bind_preview=bind)
+        async def drop(ids: list[str]) -> None:
+            ran.append(list(ids))
+
+        def yes(request: hitl.Request) -> hitl.Approve:
+            seen.append(str(request.args))
+            return hitl.Approve()
+
+        with hitl.reviewer(yes):
+            await drop(["one"])
+        assert seen == ["{'ids': ['one']}", "{'ids': ['one', 'other']}"]
+        assert ran == [["one", "other"]]
+
     async def test_with_a_key_is_found_again_though_what_it_reads_changed(self) -> None:
         """R22: the key names the call; what changed meanwhile is told at the claim."""
 
