@@ -354,6 +354,63 @@ describe("deciding together", () => {
     await expect.element(button("Approve 2")).toBeEnabled();
   });
 
+  test("a call that joins is to be seen, too, before all are approved", async () => {
+    kernel.total = 40;
+    kernel.looked = Array.from({ length: 40 }, (_, n) => looked(n));
+    show();
+    await grid().getByRole("checkbox").first().click();
+    await button("Decide together").click();
+    await expect.element(button("Approve 1")).toBeEnabled();
+    await button("choose all").click();
+    await expect.element(button("Approve 40")).toBeDisabled();
+    const calls = page.getByRole("region", { name: "table 1: calls of delete_record" }).element();
+    calls.scrollTop = calls.scrollHeight;
+    calls.scrollLeft = calls.scrollWidth;
+    await expect.element(button("Approve 40")).toBeEnabled();
+  });
+
+  test("another value that is the same in all is to be opened anew", async () => {
+    const args = (n: number) =>
+      JSON.stringify({ id: `abc-${n}`, note: (n < 2 ? "y" : "z").repeat(3000) });
+    kernel.total = 4;
+    kernel.looked = [0, 1, 2, 3].map((n) => looked(n, { args: args(n) }));
+    show();
+    const pick = (n: number) => grid().getByRole("checkbox").nth(n).click();
+    await pick(0);
+    await pick(1);
+    await button("Decide together").click();
+    await page.getByRole("button", { name: "show all" }).click();
+    const block = page.getByRole("region", { name: "note" }).element();
+    block.scrollTop = block.scrollHeight;
+    await expect.element(button("Approve 2")).toBeEnabled();
+    for (const n of [2, 3, 0, 1]) await pick(n);
+    await expect.element(page.getByText("abc-3", { exact: false }).last()).toBeVisible();
+    await expect
+      .element(page.getByText("Approve is off until you have opened note."))
+      .toBeVisible();
+    await expect.element(button("Approve 2")).toBeDisabled();
+  });
+
+  test("each preview stands under the fingerprint of its call", async () => {
+    const preview = (words: string) => ({
+      made_at: "2026-12-01T09:00:00+00:00",
+      bound: false,
+      failed: null,
+      parts: [{ kind: "text" as const, text: words, length: words.length }],
+    });
+    const third = { preview: preview("two go"), quorum: 2, votes: ["Ada"] };
+    kernel.looked = [looked(0, { preview: preview("one goes") }), looked(1), looked(2, third)];
+    show();
+    await chooseAll();
+    await expect.element(page.getByText("one goes")).toBeVisible();
+    const previews = page.getByRole("group", { name: "Preview" }).elements();
+    expect(previews.map((one) => one.previousElementSibling?.textContent)).toEqual([
+      "hf1:abcdefghijk0",
+      "hf1:abcdefghijk2",
+    ]);
+    await expect.element(page.getByText("1 of 2")).toBeVisible();
+  });
+
   test("a press that nobody can have meant does not count", async () => {
     kernel.looked = [looked(0)];
     show();

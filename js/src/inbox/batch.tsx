@@ -12,7 +12,7 @@ import { Head } from "../head";
 import { inline, type Node, parse, step } from "../json";
 import { Dialog } from "../menu";
 import type { Verdict } from "../press";
-import { Preview } from "../preview";
+import { Preview, ReadsChanged } from "../preview";
 import { Strip } from "../strip";
 import { Revealed } from "../text";
 import { useRedraw, useUi } from "../ui";
@@ -156,7 +156,7 @@ function Group({ group, place, told }: GroupProps) {
       ref={look.ref}
     >
       <Head view={{ ...first, message: null, declined_before: 0 }} live={false} />
-      <Calls views={views} place={place} gateOf={gates.of} />
+      <Calls key={gates.round} views={views} place={place} gateOf={gates.of} />
       {together ? (
         <Blocked gate={gates.all} />
       ) : (
@@ -189,7 +189,12 @@ function Group({ group, place, told }: GroupProps) {
       ) : (
         <div class="foot">
           {together && (
-            <Consent label={say("batch.approve", { n })} enabled={armed} press={approve} />
+            <Consent
+              key={gates.round}
+              label={say("batch.approve", { n })}
+              enabled={armed}
+              press={approve}
+            />
           )}
           <button
             type="button"
@@ -209,28 +214,36 @@ function Group({ group, place, told }: GroupProps) {
   );
 }
 
-/** A gate for each call, and one for what is the same in all of them. */
+/** A gate for each call, and one for what they share: another one when a call has joined them, since
+ * then the table is longer, and what was the same in all may be something else. */
 function useGates(group: Looked[]) {
   const redraw = useRedraw();
   const gates = useRef(new Map<string, Gate>());
+  const shared = useRef({ gate: new Gate(), round: 0, ids: new Set<string>() });
+  const ids = group.map((one) => one.view.id);
+  if (ids.some((id) => !shared.current.ids.has(id)))
+    shared.current = { gate: new Gate(), round: shared.current.round + 1, ids: new Set(ids) };
+  shared.current.ids = new Set(ids);
+  const { gate: common, round } = shared.current;
   const of = (id: string): Gate => {
+    if (id === "") return common;
     const gate = gates.current.get(id) ?? new Gate();
     gates.current.set(id, gate);
     return gate;
   };
-  const ids = ["", ...group.map((one) => one.view.id)];
-  const key = ids.join(" ");
+  const all = ["", ...ids];
+  const key = all.join(" ");
   useEffect(() => {
-    const stops = ids.map((id) => of(id).subscribe(redraw));
+    const stops = all.map((id) => of(id).subscribe(redraw));
     return () => {
       for (const stop of stops) stop();
     };
-  }, [key, redraw]);
+  }, [key, round, redraw]);
   const missing = (need: "open" | "scroll") => [
-    ...new Set(ids.flatMap((id) => of(id).missing(need))),
+    ...new Set(all.flatMap((id) => of(id).missing(need))),
   ];
-  const open = ids.every((id) => of(id).open);
-  return { of, open, all: { missing } };
+  const open = all.every((id) => of(id).open);
+  return { of, open, round, all: { missing } };
 }
 
 interface CallsProps {
@@ -321,13 +334,25 @@ function Calls({ views, place, gateOf }: CallsProps) {
         </Within>
       </div>
       {views.map((view) => (
-        <Preview key={view.id} view={view} gate={gateOf(view.id)} />
+        <Around key={view.id} view={view} gate={gateOf(view.id)} />
       ))}
     </>
   );
 }
 
-/** Which call it is: its fingerprint, its picture, its time, and whether it was declined before. */
+/** What one call's preview shows and what it reads, under the name of that call. */
+function Around({ view, gate }: { view: RequestView; gate: Gate }) {
+  if (view.preview === null && view.reads.length === 0) return null;
+  return (
+    <div class="around">
+      <code title={view.fingerprint}>{short(view.fingerprint)}</code>
+      <ReadsChanged view={view} />
+      <Preview view={view} gate={gate} />
+    </div>
+  );
+}
+
+/** Which call it is: its fingerprint, its picture, its time, who agreed, and earlier declines. */
 function Identity({ view }: { view: RequestView }) {
   const { say, locale } = useUi();
   return (
@@ -336,6 +361,9 @@ function Identity({ view }: { view: RequestView }) {
       <Strip cells={view.strip} />
       {view.expires_at !== null && (
         <span class="state">{say("batch.until", { time: clock(view.expires_at, locale) })}</span>
+      )}
+      {view.quorum > 1 && (
+        <span class="state">{say("votes", { n: view.votes.length, all: view.quorum })}</span>
       )}
       {view.declined_before > 0 && (
         <span class="flags">
