@@ -63,6 +63,8 @@ class Kernel {
   outcomes: OutcomeDoc[] = [];
   grants: GrantDoc[] = [];
   asked: PageMessage[] = [];
+  /** Nothing can be looked at for now. */
+  busy = false;
 
   answer = (message: PageMessage): KernelMessage => {
     this.asked.push(message);
@@ -81,6 +83,8 @@ class Kernel {
         });
       }
       case "look":
+        if (this.busy)
+          return { type: "error", id: message.id, code: "StoreBusy", words: "Busy.", errors: [] };
         return ack(message.id, {
           looked: this.looked.filter((one) => message.request_ids.includes(one.view.id)),
         });
@@ -383,8 +387,15 @@ describe("deciding together", () => {
     const block = page.getByRole("region", { name: "note" }).element();
     block.scrollTop = block.scrollHeight;
     await expect.element(button("Approve 2")).toBeEnabled();
-    for (const n of [2, 3, 0, 1]) await pick(n);
-    await expect.element(page.getByText("abc-3", { exact: false }).last()).toBeVisible();
+    // All four change between two looks.
+    kernel.busy = true;
+    const looks = kernel.of("look").length;
+    for (const n of [2, 3, 0]) await pick(n);
+    await expect.poll(() => kernel.of("look").length).toBe(looks + 3);
+    await expect.element(page.getByText("Busy.")).toBeVisible();
+    kernel.busy = false;
+    await pick(1);
+    await expect.element(page.getByText("Busy.")).not.toBeInTheDocument();
     await expect
       .element(page.getByText("Approve is off until you have opened note."))
       .toBeVisible();
