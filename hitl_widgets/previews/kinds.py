@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -162,4 +163,7 @@ def changes(before: Any, after: Any) -> Shown:
 
 def _cut(content: str) -> dict[str, Any]:
     whole = masked(content)  # before it is cut: half of a secret would not be found any more
-    return {"text": whole[:LONGEST], "length": len(whole)}
+    kept = {"text": whole[:LONGEST], "length": len(whole)}
+    if len(whole) > LONGEST:  # what is bound is all of it
+        kept["sha256"] = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    return kept

@@ -35,12 +35,15 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
             return {**told, "rows": rows, "index": labels}
         case "markdown":
             shown = len(told.pop("text"))
+            told.pop("sha256", None)
             return {**told, "shown": shown}
         case "image":
             del told["bytes"]
             return told
-        case _:
+        case "changes":
             return told
+        case _:
+            return {name: value for name, value in told.items() if name != "sha256"}
 
 
 def _label(label: Any) -> str:

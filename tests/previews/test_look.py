@@ -250,6 +250,22 @@ class TestAPreview:
         await agent.approve_tool_call_generate(run_id=run.run_id)
         assert DID == ["Ada"]
 
+    async def test_that_is_bound_is_bound_with_what_was_cut(self, tmp_path: Path) -> None:
+        """R3: the end of a long text counts, though only its beginning is shown."""
+        ends = iter(["old", "new", "new", "new"])
+
+        def long() -> list[Any]:
+            text = "y" * LONGEST + next(ends)
+            return [text, hitl.previews.markdown(text), hitl.previews.sql(text)]
+
+        agent, run, request = await asked(tmp_path, preview=long, bind_preview=True)
+        made = preview_doc(request)
+        assert made is not None
+        assert [part.kind for part in made.parts] == ["text", "markdown", "sql"]
+        with pytest.raises(hitl.StaleFingerprint):
+            await agent.approve_tool_call(run_id=run.run_id)
+        assert DID == []
+
     async def test_that_is_bound_and_the_same_runs(self, tmp_path: Path) -> None:
         agent, run, _ = await asked(tmp_path, preview=rows, bind_preview=True)
         await agent.approve_tool_call_generate(run_id=run.run_id)
