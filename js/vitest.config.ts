@@ -67,6 +67,8 @@ export default defineConfig({
   server: { fs: { allow: [".."] } },
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
+    // Most of the time is spent waiting: presses count only after a while.
+    maxWorkers: 2,
     browser: {
       enabled: true,
       headless: true,

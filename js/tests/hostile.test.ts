@@ -60,11 +60,16 @@ async function openAll(el: HTMLElement): Promise<void> {
   }
 }
 
-/** What of the page must stay as it is: everything outside of the card. */
+/**
+ * What of the page must stay as it is: everything outside of the card. One that grew out of the
+ * window is counted in the title and in a pill of ours, which are looked past.
+ */
 const outside = (el: HTMLElement) => ({
   heads: document.head.childElementCount,
-  bodies: [...document.body.children].filter((child) => child !== el).length,
-  title: document.title,
+  bodies: [...document.body.children].filter(
+    (child) => child !== el && !child.matches(".hitl-attention"),
+  ).length,
+  title: document.title.replace(/^\(\d+\) /, ""),
   address: location.href,
   shown: getComputedStyle(document.body).display,
 });

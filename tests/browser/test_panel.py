@@ -155,7 +155,7 @@ def test_a_page_that_is_loaded_again_shows_what_happened_meanwhile(
     lab.page.goto("about:blank")
     touch(notebook, "rebuilt")
     touch(notebook, "over")
-    lab.load(f"{lab.server.url}/lab?token={lab.server.token}")
+    lab.load(f"{lab.server.url}/lab/tree/{notebook.name}?token={lab.server.token}")
     panel = panel_in(lab.page.locator("body"))
     expect(panel).to_contain_text("First the index.")
     press(card(panel).get_by_role("button", name="Approve", exact=True))
