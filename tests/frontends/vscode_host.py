@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -26,6 +27,7 @@ BUNDLE = HERE.parents[1] / ".cache" / "vscode-page"
 THEMES = HERE / "webview" / "themes"
 NBEXTENSIONS = Path(sys.prefix) / "share" / "jupyter" / "nbextensions"
 KERNEL_LIMIT = 60.0  # seconds
+LOOK_AGAIN = 1.0  # seconds
 
 # Of VS Code 1.139's notebook webview, when `notebook.experimental.enableCsp` is on. The stand-in's
 # own address takes the place of VS Code's resource host; its websocket is allowed.
@@ -195,7 +197,11 @@ class Host:
     async def _listen(self, name: str) -> None:
         channel = getattr(self._client, f"{name}_channel")
         while True:
-            message = await channel.get_msg(timeout=None)
+            # On a busy machine a poll without an end sometimes misses that messages have come.
+            try:
+                message = await channel.get_msg(timeout=LOOK_AGAIN)
+            except queue.Empty:
+                continue
             if message["buffers"]:
                 raise NotImplementedError("this stand-in passes no binary buffers")
             if self._connected:
