@@ -118,7 +118,7 @@ def test_a_standing_grant_is_read_before_it_is_given_listed_and_revoked(
     notebook.wait_done()
     assert "Told: moved" in notebook.text(2)
     expect(notebook.output(2)).to_contain_text("allowed by a standing permission")
-    assert notebook.text(3).strip() == words.strip()
+    expect(notebook.output(3)).to_have_text(words)
     notebook.run(4)
     card_in(notebook.output(4)).get_by_role("button", name="Decline", exact=True).click()
     notebook.run(5)
