@@ -51,7 +51,10 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 
 # --- tests -------------------------------------------------------------------------------------
 
-test: test-python test-browser test-js ## the tests, small sizes, at most 12 minutes on two cores
+test: ## the tests, small sizes, at most 12 minutes on two cores
+	@# The page's tests mostly wait: beside the first part they take next to no time of their own.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-python test-js
+	@$(MAKE) --no-print-directory test-browser
 
 test-all: export HITL_TEST_ALL = 1
 test-all: $(VENV)/.bench-stamp $(VENV)/.frontends-stamp test test-lite test-pythons ## everything: large sizes, all kernels, a clean install, the benchmarks
