@@ -53,7 +53,7 @@ demo: $(VENV)/.docs-stamp ## open the first lesson in JupyterLab (DEMO_ARGS="--p
 
 test: ## the tests, small sizes, at most 12 minutes on two cores
 	@# The page's tests mostly wait: beside the first part they take next to no time of their own.
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-python test-js
+	@$(MAKE) --no-print-directory --jobs=2 test-python test-js
 	@$(MAKE) --no-print-directory test-browser
 
 test-all: export HITL_TEST_ALL = 1
