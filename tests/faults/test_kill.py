@@ -81,6 +81,7 @@ def _acknowledged(store: SqliteStore, told: list[str], states: dict[str, str]) -
             assert states[name] == "completed", line
 
 
+@pytest.mark.timeout(900)  # all 300 take five minutes
 def test_nothing_is_lost_and_nothing_doubled(tmp_path: Path) -> None:
     path, told = tmp_path / "store.sqlite", Witness(tmp_path, "told")
     seed = random.SystemRandom().randrange(1 << 32)
