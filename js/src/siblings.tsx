@@ -1,6 +1,6 @@
 // Calls of one turn that wait together: what is the same once, what differs as a table, and one
 // button for all.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Card } from "./card";
 import { Consent } from "./consent";
 import { useLook } from "./decide";
@@ -9,11 +9,10 @@ import { leaves } from "./diff";
 import { Gate } from "./gate";
 import type { DecisionDoc, RequestView } from "./generated/messages";
 import { inline, type Node, parse } from "./json";
-import type { Verdict } from "./press";
 import { hasHidden, lookAlikes } from "./reveal";
+import { useSending } from "./sending";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
-import type { Key } from "./words";
 
 /** Wider tables are not shown: the cards hold everything. */
 const MOST_COLUMNS = 6;
@@ -51,11 +50,10 @@ interface TogetherProps {
 }
 
 function Together({ views, gateOf }: TogetherProps) {
-  const { say, port } = useUi();
+  const { say } = useUi();
   const redraw = useRedraw();
   const look = useLook(true);
-  const [said, setSaid] = useState<string | null>(null);
-  const [sent, setSent] = useState(false);
+  const { sent, send, pressed, status } = useSending();
   const ids = views.map((view) => view.id).join(" ");
   useEffect(() => {
     const stops = views.map((view) => gateOf(view.id).subscribe(redraw));
@@ -67,22 +65,11 @@ function Together({ views, gateOf }: TogetherProps) {
   if (!approvals) return null;
   const armed = look.life === "alive" && views.every((view) => gateOf(view.id).open) && !sent;
   const since = look.visibleSince();
-  const send = (decision: DecisionDoc & { verdict: "approve" | "decline" }) => {
-    setSent(true);
-    setSaid(say("kernel.sending"));
+  const decide = (decision: DecisionDoc & { verdict: "approve" | "decline" }) => {
     const requests = views.map((v) => ({ request_id: v.id, fingerprint: v.fingerprint }));
     const visible_ms = since === null ? 0 : Math.round(performance.now() - since);
-    port
-      .ask({ type: "decide-all", requests, decision, visible_ms }, () =>
-        setSaid(say("kernel.sent")),
-      )
-      .then((answer) => {
-        setSent(false);
-        setSaid(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
-      });
+    send({ type: "decide-all", requests, decision, visible_ms });
   };
-  const approve = (verdict: Verdict) =>
-    verdict === "counts" ? send({ verdict: "approve" }) : setSaid(say(`press.${verdict}` as Key));
   return (
     <div class="together" ref={look.ref}>
       <Table views={views} />
@@ -90,19 +77,17 @@ function Together({ views, gateOf }: TogetherProps) {
         <Consent
           label={say("button.approve.all", { n: views.length })}
           enabled={armed}
-          press={approve}
+          press={(verdict) => pressed(verdict, () => decide({ verdict: "approve" }))}
         />
         <button
           type="button"
           class="button"
           disabled={sent || look.life === "silent"}
-          onClick={() => send({ verdict: "decline" })}
+          onClick={() => decide({ verdict: "decline" })}
         >
           {say("button.decline.all", { n: views.length })}
         </button>
-        <p class="said" role="status">
-          {said}
-        </p>
+        {status}
       </div>
     </div>
   );

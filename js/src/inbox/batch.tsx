@@ -2,7 +2,7 @@
 // left out; each is decided by itself, and what became of each is told.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ArgCell, Args, ScrollBlock, Within } from "../args";
-import { Consent, PRESSES } from "../consent";
+import { Consent } from "../consent";
 import { useLook } from "../decide";
 import { descriptionOf } from "../described";
 import { short } from "../fingerprint";
@@ -11,8 +11,8 @@ import type { DecisionDoc, Looked, OutcomeDoc, RequestView } from "../generated/
 import { Head } from "../head";
 import { inline, type Node, parse, step } from "../json";
 import { Dialog } from "../menu";
-import type { Verdict } from "../press";
 import { Preview, ReadsChanged } from "../preview";
+import { useSending } from "../sending";
 import { Strip } from "../strip";
 import { Revealed } from "../text";
 import { useRedraw, useUi } from "../ui";
@@ -110,11 +110,10 @@ interface GroupProps {
 }
 
 function Group({ group, place, told }: GroupProps) {
-  const { say, port } = useUi();
+  const { say } = useUi();
   const look = useLook(true);
   const gates = useGates(group);
-  const [said, setSaid] = useState<string | null>(null);
-  const [sent, setSent] = useState(false);
+  const { sent, send, pressed, status } = useSending();
   const [reason, setReason] = useState(false);
   const draft = useRef({ text: "" });
   const views = group.map((one) => one.view);
@@ -124,29 +123,14 @@ function Group({ group, place, told }: GroupProps) {
   const together = group.every((one) => one.together);
   const armed = look.life === "alive" && gates.open && !sent;
   const since = look.visibleSince();
-  const send = (decision: Decided) => {
-    setSent(true);
-    setSaid(say("kernel.sending"));
+  const decide = (decision: Decided) => {
     const requests = views.map((v) => ({ request_id: v.id, fingerprint: v.fingerprint }));
     const visible_ms = since === null ? 0 : Math.round(performance.now() - since);
-    port
-      .ask({ type: "decide-each", requests, decision, visible_ms }, () =>
-        setSaid(say("kernel.sent")),
-      )
-      .then((answer) => {
-        setSent(false);
-        setReason(false);
-        setSaid(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
-        if (answer.type === "ack") told(answer.outcomes ?? []);
-      });
+    send({ type: "decide-each", requests, decision, visible_ms }, (ack) => {
+      setReason(false);
+      if (ack) told(ack.outcomes ?? []);
+    });
   };
-  const approve = (verdict: Verdict) =>
-    verdict === "counts" ? send({ verdict: "approve" }) : setSaid(say(PRESSES[verdict]));
-  const status = (
-    <p class="said" role="status">
-      {said && <Revealed text={said} />}
-    </p>
-  );
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is a group of controls
     <div
@@ -180,7 +164,9 @@ function Group({ group, place, told }: GroupProps) {
               type="button"
               class="button strong"
               disabled={sent}
-              onClick={() => send({ verdict: "decline", reason: text.trim() || null, stop: false })}
+              onClick={() =>
+                decide({ verdict: "decline", reason: text.trim() || null, stop: false })
+              }
             >
               {say("batch.decline", { n })}
             </button>
@@ -193,14 +179,14 @@ function Group({ group, place, told }: GroupProps) {
               key={gates.round}
               label={say("batch.approve", { n })}
               enabled={armed}
-              press={approve}
+              press={(verdict) => pressed(verdict, () => decide({ verdict: "approve" }))}
             />
           )}
           <button
             type="button"
             class="button"
             disabled={sent}
-            onClick={() => send({ verdict: "decline", stop: false })}
+            onClick={() => decide({ verdict: "decline", stop: false })}
           >
             {say("batch.decline", { n })}
           </button>
