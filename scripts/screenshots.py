@@ -101,8 +101,8 @@ def main() -> None:
         running_chromium() as browser,
     ):
         session = lab_session(server, browser)
-        take_inbox(session)
         take(session)
+        take_inbox(session)  # last: what waits in it is counted on every other page
     for picture in sorted(PICTURES.glob("*.png")):
         print(f"{picture}: {picture.stat().st_size:,} bytes")
 
