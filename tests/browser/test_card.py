@@ -109,8 +109,10 @@ def test_a_standing_grant_is_read_before_it_is_given_listed_and_revoked(
     card.get_by_role("checkbox", name="table").check()
     card.get_by_role("radio", name="until").check()
     rule = card.get_by_role("status", name="The exact rule")
-    expect(rule).to_contain_text('move of my-agent whenever table = "orders"')
+    # The last choice's words: at each change the section is empty until they are there.
+    expect(rule).to_contain_text("in every run, until")
     words = rule.inner_text()
+    assert 'move of my-agent whenever table = "orders"' in words
     press(card, "Approve and always allow")
     notebook.wait_done()
     notebook.run(2)
