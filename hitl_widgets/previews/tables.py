@@ -130,10 +130,20 @@ def _same_row(old: dict[Any, Any], new: dict[Any, Any]) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal, or both not a number: compared as they are, not as they are shown."""
+    """Of one type and equal, or both not a number: compared as they are, not as they are shown.
+
+    To Python 1, 1.0 and True are equal, and to whatever reads the table they are three values.
+    """
+    a, b = (v.tolist() if hasattr(v, "tolist") else v for v in (a, b))  # numpy's, exactly
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     try:
         return bool(a == b) or (a != a and b != b)  # noqa: PLR0124  # NaN is not itself
-    except (TypeError, ValueError):  # pandas.NA, arrays
+    except (TypeError, ValueError):  # pandas.NA
         return repr(a) == repr(b)
 
 

@@ -209,8 +209,15 @@ def changes(say: Say, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
     lines: list[str] = []
     for name in dict.fromkeys((*before, *after)):
         old, new = (name in before, name in after)
-        if old and (not new or before[name] != after[name]):
+        if old and new and _written(before[name]) == _written(after[name]):
+            continue
+        if old:
             lines.append(say("term.was", what=f"{_name(name)}={value(before[name])}"))
-        if new and (not old or before[name] != after[name]):
+        if new:
             lines.append(say("term.now", what=f"{_name(name)}={value(after[name])}"))
     return "\n".join(lines)
+
+
+def _written(data: Any) -> str:
+    """The whole value as JSON: to Python 1, 1.0 and True are equal, to a tool they are not."""
+    return json.dumps(data, sort_keys=True)

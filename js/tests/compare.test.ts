@@ -86,6 +86,14 @@ describe("a call that is asked again", () => {
     await expect.element(changes).toHaveTextContent("+ noworders");
   });
 
+  test.each(["true", "1.0", '"1"'])("1 and %s are two values", async (now) => {
+    const old = { ...before, args: '{"n":1}' };
+    show(approval, { compare: [old], secrets: {}, args: `{"n":${now}}` });
+    const changes = page.getByRole("region", { name: "Compared with the original" });
+    await expect.element(changes).toHaveTextContent("− was1");
+    await expect.element(changes).toHaveTextContent(`+ now${now}`);
+  });
+
   test.each([
     [1, "The same call was declined before in this run."],
     [2, "The same call was declined 2 times before in this run."],

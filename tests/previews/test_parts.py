@@ -8,6 +8,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -89,6 +90,27 @@ class TestChanges:
     def test_an_equal_table_changes_nothing_though_it_holds_nan(self) -> None:
         part = only(previews.changes(FRAME, FRAME.copy()))
         assert (part["removed"], part["added"], part["changed"], part["rows"]) == (0, 0, 0, [])
+
+    @pytest.mark.parametrize(
+        ("was", "now", "word"),
+        [(1, True, "true"), (1, 1.0, "1.0"), ([1], [True], "[True]"), ({"a": 0}, {"a": False}, "")],
+    )
+    def test_what_python_alone_takes_for_equal_is_a_change(
+        self, was: object, now: object, word: str
+    ) -> None:
+        before, after = (pd.DataFrame({"x": pd.Series([v], dtype=object)}) for v in (was, now))
+        part = only(previews.changes(before, after))
+        assert part["changed"] == 1
+        assert part["rows"][0]["how"] == "changed"
+        assert word in part["rows"][0]["now"][0]
+        assert part["rows"][0]["was"][0] is not None
+
+    def test_the_middle_of_a_long_array_in_a_cell_is_compared_too(self) -> None:
+        was, now = (np.zeros(5000), np.zeros(5000))
+        now[2500] = 1
+        before, after = (pd.DataFrame({"x": pd.Series([v], dtype=object)}) for v in (was, now))
+        assert only(previews.changes(before, after))["changed"] == 1
+        assert only(previews.changes(before, before.copy()))["changed"] == 0
 
     def test_counts_all_though_it_shows_some(self) -> None:
         many = pd.DataFrame({"x": range(500)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.terminal.shown import changes
+from hitl_widgets.words import saying
 from tests.terminal.conftest import ROOT, Run
 
 Rows = Callable[[], list[dict[str, Any]]]
@@ -96,6 +99,11 @@ class TestAnAgentsCalls:
         assert "human_changed_arguments" in terminal.ends()
         assert "RAN abc-124" in terminal.seen
         assert rows()[0]["decision"]["args"] == {"id": "abc-124"}
+
+    @pytest.mark.parametrize("now", [True, 1.0, [1]])
+    def test_what_python_takes_for_equal_is_a_change(self, now: object) -> None:
+        told = changes(saying("en"), {"id": "a", "n": 1}, {"id": "a", "n": now})
+        assert told == f"− was n=1\n+ now n={json.dumps(now)}"  # noqa: RUF001
 
     def test_an_edit_that_is_not_confirmed_decides_nothing(self, run: Run) -> None:
         terminal = run(AGENT)
