@@ -147,6 +147,7 @@ class Desk(News):
         extracted_from: str | None = None,
         always: Rule | None = None,
         take: tuple[str, str] | None = None,
+        just_read: bool = False,
     ) -> Receipt:
         """Check a decision and record it, once.
 
@@ -162,6 +163,8 @@ class Desk(News):
             A standing grant that is kept together with an approval as shown (R20).
         take
             Run id and token: adopt the run with the decision, if nobody drives it.
+        just_read
+            `request` comes from the store this moment: it need not be read again.
 
         Raises
         ------
@@ -177,6 +180,7 @@ class Desk(News):
             extracted_from=extracted_from,
             always=always,
             take=take,
+            just_read=just_read,
         )
         return receipts[0]
 
@@ -190,15 +194,14 @@ class Desk(News):
         extracted_from: str | None = None,
         always: Rule | None = None,
         take: tuple[str, str] | None = None,
+        just_read: bool = False,
     ) -> list[Receipt]:
         """Check and record several ``(request, decision, fingerprint)``, all or none."""
         who = as_reviewer(reviewer)
         votes: list[Vote] = []
         runs: set[tuple[str, str]] = set()
         for target, decision, shown in decisions:
-            request = await self.read(
-                self.store.request, target.id if isinstance(target, Request) else target
-            )
+            request = await self._as_it_is(target, just_read=just_read)
             vote = await self._vote(request, decision, shown, who, via)
             if extracted_from is not None:
                 vote.decision["extracted_from"] = extracted_from
@@ -207,6 +210,11 @@ class Desk(News):
             votes.append(vote)
             runs.add((request.run_id, request.agent_id))
         return await self.read(self._record, votes, take, runs if drive else ())
+
+    async def _as_it_is(self, target: Request | str, *, just_read: bool) -> Request:
+        if isinstance(target, str):
+            return await self.look_up(target)
+        return target if just_read else await self.look_up(target.id)
 
     def _record(
         self,

@@ -41,6 +41,9 @@ _MAX_STEPS = 50
 _ACTS = frozenset({"claim", "move", "answer_call", "resume_call"})
 """What a driver does about a decision; it makes a suspended run a running one."""
 
+_UNDECIDED = ("outcome_unknown", "pending")
+"""What a run waits with for a human."""
+
 _HOOKS = 5.0
 """Seconds that a run which ended waits for hooks that were only told of something."""
 
@@ -79,6 +82,8 @@ class Driver:
         self.screen: RunScreen | None = None
         self.problems: dict[str, HitlError] = {}
         self.asking: set[str] = set()
+        self.acted_on: set[str] = set()
+        self.left_waiting: tuple[Request, ...] | None = None
         self.held = False
         self.released: int | None = None
         self.state: RunState = run.state
@@ -122,6 +127,7 @@ class Driver:
         done = await self.desk.write(getattr(self.desk.store, method), *args, **kwargs)
         if method in _ACTS:
             self.state = "running"
+            self.acted_on.add(args[0])
             self._tell_acted()
         return done
 
@@ -353,16 +359,17 @@ class Driver:
             if finished is not None:
                 await ending.end(self, finished)
                 return
-            spent = self.held and not await self.waiting()
-            if self.waits and not spent and not await self._only_settling_helps():
+            pending = await self.waiting() if self.waits or self.held else []
+            spent = self.held and not pending
+            if self.waits and not spent and not await self._only_settling_helps(pending):
                 await resting.pause(self, seen)
-                await resting.wait_for_a_human(self, seen)
+                await resting.wait_for_a_human(self, seen, pending)
             elif await resting.let_go(self, seen, "budget-paused" if spent else "suspended"):
                 return
 
-    async def _only_settling_helps(self) -> bool:
+    async def _only_settling_helps(self, pending: Sequence[Request]) -> bool:
         """Whether it waits for an unknown outcome alone, which a scripted reviewer cannot tell."""
-        if self.screen is not None or await self.waiting():
+        if self.screen is not None or pending:
             return False
         return bool(await self.waiting("outcome_unknown"))
 
@@ -395,6 +402,16 @@ class Driver:
         found = await self.read("requests", run_id=self.run.id, states=states or ("pending",))
         return found if len(found) < 2 else await in_order(self.desk, self.run.id, found)  # noqa: PLR2004
 
+    async def look(self) -> None:
+        """Hear what others did since; what the run is left waiting with, if they did nothing."""
+
+        def looked() -> list[Request]:
+            self.desk.look()
+            return self.desk.store.requests(run_id=self.run.id, states=_UNDECIDED)
+
+        found = await self.desk.read(looked)
+        self.left_waiting = tuple(found) if len(found) == 1 else None
+
     async def keep(self) -> None:
         """Have the run in the store, so that it can be found and resumed."""
         measured = budget.limits(self).get("max_seconds") is not None
@@ -413,9 +430,9 @@ class Driver:
         return RunResult(
             run_id=self.run.id,
             finish_reason="suspended",
-            requests=tuple(await self.waiting("outcome_unknown", "pending")),
+            requests=self.left_waiting or tuple(await self.waiting(*_UNDECIDED)),
             usage=self.usage(),
-            messages=self.root.messages,
+            messages=list(self.root.messages),
         )
 
 

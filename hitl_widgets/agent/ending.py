@@ -69,7 +69,7 @@ def result_of(driver: Driver, finished: Finished) -> RunResult:
         output=finished.text if finished.output is None else finished.output.value,
         finish_reason=finished.reason,
         usage=driver.usage(),
-        messages=driver.root.messages,
+        messages=list(driver.root.messages),
     )
 
 

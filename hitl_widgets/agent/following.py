@@ -188,7 +188,7 @@ async def decide(
     if driver is None and request.state == "pending":
         driver = await _decided_and_taken(agent, given)
         if driver is not None:
-            await _effective(driver, request)
+            await _effective(driver, request, begins=True)
             return stream_of(driver)
     elif driver is None:
         await given.decide(agent)  # says what stands in the way
@@ -200,10 +200,10 @@ async def decide(
         if not driver.closed or driver.ended or driver.error or not await _waits(agent, request):
             return RunStream(request.run_id, driver.feed, start, generation, driver.result)
     try:
-        driver, _ = await take(agent, request.run_id, waits=False)
+        driver, begins = await take(agent, request.run_id, waits=False)
     except LeaseLost:
         return _elsewhere(agent, request.run_id)
-    await _effective(driver, request)
+    await _effective(driver, request, begins=begins)
     return stream_of(driver)
 
 
@@ -227,6 +227,7 @@ class _Given:
             drive=False,
             extracted_from=self.extracted_from,
             take=take,
+            just_read=True,
         )
 
 
@@ -249,18 +250,24 @@ async def _decided_and_taken(agent: Agent, given: _Given) -> Driver | None:
         return driver
 
 
-async def _effective(driver: Driver, request: Request) -> None:
-    """Wait until the decision took effect; raise what stood in the way at the claim (R3)."""
-    while not driver.closed:
-        change = driver.acted
-        now = await driver.read("request", request.id)
-        if now.state not in ("approved", "answered") or driver.held:
-            break
+async def _effective(driver: Driver, request: Request, *, begins: bool = False) -> None:
+    """Wait until the decision took effect; raise what stood in the way at the claim (R3).
+
+    A driver that `begins` has done nothing about it yet.
+    """
+    acted = driver.acted
+    while not driver.closed and request.id not in driver.acted_on:
+        if not begins:
+            now = await driver.read("request", request.id)
+            if now.state not in ("approved", "answered") or driver.held:
+                break
+        begins = False
         over = asyncio.shield(asyncio.wrap_future(driver.over))
-        signals = {asyncio.ensure_future(change.wait()), over}
+        signals = {asyncio.ensure_future(acted.wait()), over}
         await asyncio.wait(signals, return_when=asyncio.FIRST_COMPLETED)
         for signal in signals:
             signal.cancel()
+        acted = driver.acted
     problem = driver.problems.pop(request.id, None)
     if problem is not None:
         raise problem

@@ -42,6 +42,7 @@ NUDGE = "Give the final answer by calling the tool final_result."
 """Said to a model that answers in words where an object is wanted; no word of the user's."""
 
 LIBRARY = f"pydantic-ai-slim {version('pydantic-ai-slim')}"
+Message = ModelMessage
 Messages = list[ModelMessage]
 
 

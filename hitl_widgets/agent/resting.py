@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import LeaseLost, SnapshotNotFound
-from ..request import RunState, new_id
+from ..request import Request, RunState, new_id
 from .ending import result_of
 from .turns import Finished
 
@@ -29,10 +30,10 @@ async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
     if driver.released is None:
         await driver.keep()
         await driver.write("release", driver.run.id, driver.token, state)
-    await driver.desk.read(driver.desk.look)
+    await driver.look()
     overtaken = False
     while driver.generation != seen:
-        seen = driver.generation
+        seen, driver.left_waiting = driver.generation, None
         if driver.released is not None and not await driver.runner.decided():
             continue
         driver.token, driver.released = new_id("l"), None
@@ -80,20 +81,15 @@ async def _as_left(driver: Driver) -> bool:
     return await driver.desk.read(same)
 
 
-async def wait_for_a_human(driver: Driver, seen: int) -> None:
+async def wait_for_a_human(driver: Driver, seen: int, pending: Sequence[Request]) -> None:
     """Until something came in; a reviewer's fault is raised."""
+    times = [r.expires_at.timestamp() for r in pending if r.expires_at is not None]
     while driver.generation == seen and driver.reviewer_error is None:
         change = driver.change
-        due = await _next_expiry(driver)
+        due = max(0.0, min(times) - driver.now()) + 0.01 if times else None
         try:
             await asyncio.wait_for(change.wait(), due)
         except TimeoutError:
             await driver.write("sweep")
     if driver.reviewer_error is not None:
         raise driver.reviewer_error
-
-
-async def _next_expiry(driver: Driver) -> float | None:
-    waiting = await driver.waiting()
-    times = [r.expires_at.timestamp() for r in waiting if r.expires_at is not None]
-    return max(0.0, min(times) - driver.now()) + 0.01 if times else None

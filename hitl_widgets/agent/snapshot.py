@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,9 @@ from ..policy import Policy
 from . import models
 
 VERSION = 1
+
+_RECENT = 64
+"""Histories whose JSON is remembered."""
 
 
 @dataclass(slots=True)
@@ -59,7 +63,7 @@ class Frame:
             "key": self.key,
             "agent_id": self.agent_id,
             "agent_path": list(self.agent_path),
-            "messages": models.dump(self.messages),
+            "messages": _histories.dump(self.key, self.messages),
             "policy": self.policy.to_json(),
             "step": self.step,
             "turn": self.turn,
@@ -89,7 +93,7 @@ class Frame:
             key=data["key"],
             agent_id=data["agent_id"],
             agent_path=tuple(data["agent_path"]),
-            messages=models.load(data["messages"]),
+            messages=_histories.load(data["key"], data["messages"]),
             policy=Policy.from_json(data["policy"]),
             step=data["step"],
             turn=data["turn"],
@@ -99,3 +103,48 @@ class Frame:
             begins=data["begins"],
             seconds=data["seconds"],
         )
+
+
+class _Histories:
+    """The histories that this process wrote or read last, message by message with its JSON.
+
+    A history only grows, and its messages are never changed in place: what was written before need
+    not be made, or validated, again.
+    """
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, list[tuple[models.Message, Any]]] = {}
+        self._lock = threading.Lock()
+
+    def dump(self, key: str, messages: models.Messages) -> list[Any]:
+        """`models.dump`."""
+        known = self._recall(key)
+        both = list(zip(known, messages, strict=False))
+        same = next((i for i, ((m, _), now) in enumerate(both) if m is not now), len(both))
+        new = messages[same:]
+        written = [*known[:same], *zip(new, models.dump(new), strict=True)]
+        self._remember(key, written)
+        return [data for _, data in written]
+
+    def load(self, key: str, data: list[Any]) -> models.Messages:
+        """`models.load`."""
+        known = self._recall(key)
+        if [d for _, d in known] == data:
+            return [message for message, _ in known]
+        messages = models.load(data)
+        self._remember(key, list(zip(messages, data, strict=True)))
+        return messages
+
+    def _recall(self, key: str) -> list[tuple[models.Message, Any]]:
+        with self._lock:
+            return self._by_key.get(key, [])
+
+    def _remember(self, key: str, history: list[tuple[models.Message, Any]]) -> None:
+        with self._lock:
+            self._by_key.pop(key, None)
+            self._by_key[key] = history
+            while len(self._by_key) > _RECENT:
+                del self._by_key[next(iter(self._by_key))]
+
+
+_histories = _Histories()
