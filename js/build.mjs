@@ -49,6 +49,7 @@ export const options = {
     "react/jsx-runtime": "preact/jsx-runtime",
     "markdown-to-jsx/react": "./src/form/no-markdown.ts",
     "fast-uri": "./src/form/no-uri.ts",
+    "react-is": "./src/form/no-react-is.ts",
   },
   plugins: [cssText, ownRegistry],
 };

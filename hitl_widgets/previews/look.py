@@ -281,7 +281,7 @@ def _fitting(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for number, part in enumerate(parts):
         size += sum(len(str(value)) for value in part.values())
         if size > BYTES:
-            words = f"{len(parts) - number} more parts are too large to be shown."
+            words = f"Parts that are too large to be shown: {len(parts) - number}."
             return [*kept, {"kind": "text", "text": words, "length": len(words)}]
         kept.append(part)
     return kept

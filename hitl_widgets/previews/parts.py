@@ -33,7 +33,7 @@ def parts_of(value: Any) -> list[dict[str, Any]]:
         items = cast("Sequence[Any]", value)
         shown = [part for item in items[:MOST] for part in parts_of(item)]
         if len(items) > MOST:
-            shown += [kinds.text(f"{len(items) - MOST} more parts are not shown.").part]
+            shown += [kinds.text(f"Parts that are not shown: {len(items) - MOST}.").part]
         return shown
     return [_part(value).part]
 

@@ -108,7 +108,7 @@ class Teller:
     def _shape(self, kind: str, shape: Sequence[int]) -> str:
         if len(shape) != 2:  # noqa: PLR2004  # rows and columns
             return f"{kind} {' × '.join(f'{n:,}' for n in shape)}"  # noqa: RUF001
-        rows, columns = (f"{n:,}" for n in shape)
+        rows, columns = shape
         return self.say("described.table", type=kind, rows=rows, columns=columns)
 
     def _digest(self, told: Mapping[str, Any]) -> str:
@@ -132,7 +132,7 @@ class Teller:
                 rows = part["rows"]
                 title = self.say("preview.sql.unknown")
                 if rows is not None:
-                    title = self.say("preview.sql", rows=f"{rows:,}")
+                    title = self.say("preview.sql", rows=rows)
                 return self._text(title, part["text"], part["length"])
             case "html":
                 words = words_of(part["text"])
@@ -143,7 +143,7 @@ class Teller:
     def _text(self, title: str, text: str, length: int) -> Plain:
         shown = visible(text[: self.longest])
         if len(text[: self.longest]) < length:
-            cut = self.say("args.cut", shown=f"{min(len(text), self.longest):,}", all=f"{length:,}")
+            cut = self.say("args.cut", shown=min(len(text), self.longest), all=length)
             title = f"{title} ({cut})" if title else cut
         return Plain(title, text=shown)
 
@@ -161,9 +161,9 @@ class Teller:
         return Plain(", ".join([title, *cut, self._digest(part)]), head, tuple(rows))
 
     def _changes(self, part: Mapping[str, Any]) -> Plain:
-        counts = {name: f"{part[name]:,}" for name in ("removed", "added", "changed")}
+        counts = {name: part[name] for name in ("removed", "added", "changed")}
         size = {
-            name: self.say("preview.size", rows=f"{rows:,}", columns=f"{columns:,}")
+            name: self.say("preview.size", rows=rows, columns=columns)
             for name, (rows, columns) in (
                 ("before", part["shape_before"]),
                 ("after", part["shape_after"]),
@@ -190,9 +190,9 @@ class Teller:
     def _cut(self, key: str, rows: int, of_rows: int, columns: int, of_columns: int) -> list[str]:
         said: list[str] = []
         if rows < of_rows:
-            said.append(self.say(key, shown=f"{rows:,}", all=f"{of_rows:,}"))
+            said.append(self.say(key, shown=rows, all=of_rows))
         if columns < of_columns:
-            said.append(self.say("preview.columns", shown=f"{columns:,}", all=f"{of_columns:,}"))
+            said.append(self.say("preview.columns", shown=columns, all=of_columns))
         return said
 
 

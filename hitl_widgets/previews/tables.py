@@ -138,9 +138,11 @@ def _same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
+        items: Sequence[Any] = a
+        return len(items) == len(b) and all(map(_same, items, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        parts: dict[Any, Any] = a
+        return parts.keys() == b.keys() and all(_same(parts[key], b[key]) for key in parts)
     try:
         return bool(a == b) or (a != a and b != b)  # noqa: PLR0124  # NaN is not itself
     except (TypeError, ValueError):  # pandas.NA

@@ -90,7 +90,7 @@ class RowView(Doc):
     agent_path: list[str]
     thread: str | None
     notebook: str | None
-    effect: Effect
+    effect: Effect | None = Field(description="As in `RequestView`.")
     summary: str = Field(description="The message, or the arguments in one line, perhaps cut.")
     cut: bool
     fingerprint: str

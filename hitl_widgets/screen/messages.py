@@ -355,7 +355,9 @@ class RequestView(_Doc):
     tool: str
     agent_path: list[str]
     message: str | None
-    effect: Effect
+    effect: Effect | None = Field(
+        description="What the call does to the world; None: a plain question, nothing runs by it."
+    )
     why: Why | None
     args: str
     secrets: dict[str, str] = Field(description="JSON Pointer of a secret → its digest.")

@@ -141,6 +141,6 @@ def _words(request: Request, draft: GrantDraft, until: float | None, locale: str
 def _value(request: Request, name: str, locale: str) -> str:
     text = visible(json.dumps(request.args[name], ensure_ascii=False))
     if len(text) > LONGEST:
-        more = say("record.cut", locale, shown=f"{LONGEST:,}", all=f"{len(text):,}")
+        more = say("record.cut", locale, shown=LONGEST, all=len(text))
         text = f"{text[:LONGEST]}{more} (sha256 {digest(request.args[name])[:16]})"
     return f"{visible(name)} = {text}"

@@ -101,7 +101,7 @@ def record(
     if not requests and run is None and level != "none":
         blocks = [_Block(say("inbox.empty", locale))]
     if more > 0:
-        blocks.append(_Block(say("inbox.more", locale, n=f"{more:,}")))
+        blocks.append(_Block(say("inbox.more", locale, n=more)))
     return {
         "text/plain": "\n\n".join(_plain(block) for block in blocks),
         "text/html": "<div>" + "".join(_html(block) for block in blocks) + "</div>",
@@ -296,7 +296,7 @@ def _described(value: Any, locale: str) -> _Table | str | None:
                 "described.table",
                 locale,
                 type=told["type"],
-                rows=f"{shape[0]:,}",
+                rows=shape[0],
                 columns=len(told["columns"]),
             )
             head = tuple(f"{visible(n)} ({t})" for n, t in told["columns"].items())
@@ -304,7 +304,7 @@ def _described(value: Any, locale: str) -> _Table | str | None:
                 tuple(_value(cell, locale) for cell in row) for row in told["rows"][:TABLE_ROWS]
             )
             if len(rows) < shape[0]:
-                shown = say("described.rows", locale, shown=len(rows), all=f"{shape[0]:,}")
+                shown = say("described.rows", locale, shown=len(rows), all=shape[0])
                 title = f"{title}, {shown}"
             return _Table(head, rows, f"{title}, {digest}")
         case "array":
@@ -314,7 +314,7 @@ def _described(value: Any, locale: str) -> _Table | str | None:
             )
             return f"{title}, {digest}"
         case "file":
-            title = say("described.file", locale, bytes=f"{told['bytes']:,}")
+            title = say("described.file", locale, bytes=told["bytes"])
             return f"{visible(str(told['path']))} ({title}, {digest})"
         case _:
             return None
@@ -349,7 +349,7 @@ def _value(value: Any, locale: str) -> str:
     text = visible(value if plain else json.dumps(value, ensure_ascii=False))
     if len(text) <= LONGEST:
         return text
-    tail = say("record.cut", locale, shown=f"{LONGEST:,}", all=f"{len(text):,}")
+    tail = say("record.cut", locale, shown=LONGEST, all=len(text))
     return f"{text[:LONGEST]}{tail}"
 
 

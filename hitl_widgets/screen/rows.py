@@ -10,7 +10,7 @@ from typing import Any, get_args
 from ..request import WAITING, Request, State, utc
 from ..store.base import Search
 from .inbox_messages import GrantDoc, RowView, SearchDoc
-from .views import iso, text
+from .views import effect_of, iso, text
 
 HISTORY: tuple[State, ...] = tuple(s for s in get_args(State) if s not in WAITING)
 
@@ -62,7 +62,7 @@ def row_view(request: Request) -> RowView:
         agent_path=list(request.agent_path),
         thread=request.thread_id,
         notebook=None if notebook is None else text(str(notebook)),
-        effect=request.effect,
+        effect=effect_of(request),
         summary=whole[:LONGEST],
         cut=len(whole) > LONGEST,
         fingerprint=request.fingerprint,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ..fingerprint import steps
-from ..request import Evaluation, Request
+from ..request import Effect, Evaluation, Request
 from ..standing import grantable
 from .formdata import form_doc
 from .messages import Cell, Compared, Decided, RequestView, Why
@@ -49,7 +49,7 @@ def request_doc(request: Request, *, compare: Comparable = ()) -> RequestView:
         tool=text(request.tool_name),
         agent_path=list(request.agent_path),
         message=None if request.message is None else text(request.message),
-        effect=request.effect,
+        effect=effect_of(request),
         why=_why(request.evaluation),
         args=json_text(request.args),
         secrets=secret_digests(request),
@@ -90,6 +90,13 @@ def is_editable(request: Request) -> bool:
         and bool(request.args)
         and request.input_schema is not None
     )
+
+
+def effect_of(request: Request) -> Effect | None:
+    """What its call does to the world; None for `confirm`, whose yes runs nothing by itself."""
+    asks = request.agent_id == "confirm" or request.scope.get("how") == "confirm"
+    plain = request.message is not None and asks and request.effect == "unknown"
+    return None if plain else request.effect
 
 
 def json_text(value: Any) -> str:

@@ -91,7 +91,7 @@ def summary(say: Say, request: Request) -> str:
     line = " ".join(line.split("\n"))
     if len(line) <= ONE_LINE:
         return line
-    return say("term.cut", text=line[:ONE_LINE], n=f"{len(line):,}")
+    return say("term.cut", text=line[:ONE_LINE], n=len(line))
 
 
 def asker(say: Say, request: Request) -> str:

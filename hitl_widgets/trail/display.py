@@ -74,7 +74,7 @@ def _css() -> str:
 def _headline(rows: Sequence[Row], locale: str) -> str:
     first, last = (f"{rows[n]['asked_at']:%Y-%m-%d}" for n in (0, -1))
     when = first if first == last else f"{first} – {last}"  # noqa: RUF001  # a span
-    return say("history.headline", locale, n=f"{len(rows):,}", when=when)
+    return say("history.headline", locale, n=len(rows), when=when)
 
 
 def _names(locale: str) -> dict[str, str]:
@@ -238,7 +238,7 @@ def _decisions(rows: Sequence[Row], locale: str, *, full: bool) -> str:
         [*(_shown(row, name, locale) for name in names), _cell(row["seconds"]), _state(row, locale)]
         for row in rows[: -ROWS - 1 : -1]
     ]
-    title = say("history.rows", locale, n=len(body), all=f"{len(rows):,}")
+    title = say("history.rows", locale, n=len(body), all=len(rows))
     label = html.escape(title)
     return (
         f"<p>{label}</p>"

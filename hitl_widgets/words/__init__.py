@@ -1,7 +1,12 @@
 """All words that people read, one table per language.
 
-The page's bundle holds ``en.json`` and ``ja.json``; what only a terminal says stands beside them
-in ``terminal.en.json`` and ``terminal.ja.json``.
+The page's bundle holds ``en.json`` and ``ja.json``. What it never says stands beside them: what
+only a terminal says in ``terminal.en.json``, what only the kernel says (records, history, messages
+to elsewhere, rules of grants) in ``kernel.en.json``, and so in every language.
+
+A place is ``{name}``; a number in it is written with its thousands apart. A place whose words
+depend on the number names a form for each plural category of the language (CLDR), with ``#`` for
+the number: ``{n:one=# row|other=# rows}``.
 """
 
 from __future__ import annotations
@@ -16,12 +21,18 @@ from importlib import resources
 
 LOCALES = ("en", "ja")
 
-FILES = ("{}.json", "terminal.{}.json")
+FILES = ("{}.json", "kernel.{}.json", "terminal.{}.json")
 
 Say = Callable[..., str]
 """`say` in one language."""
 
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
+
+# Plural categories of a cardinal whole number: https://cldr.unicode.org/index/cldr-spec/plural-rules
+_CATEGORY: dict[str, Callable[[int], str]] = {
+    "en": lambda n: "one" if n == 1 else "other",
+    "ja": lambda _: "other",
+}
 
 
 @cache
@@ -34,7 +45,23 @@ def table(locale: str) -> dict[str, str]:
 
 def say(key: str, locale: str = "en", /, **values: object) -> str:
     """One text with its ``{places}`` filled, each once: a value is never read for places."""
-    return _PLACE.sub(lambda m: str(values.get(m[1], m[0])), table(locale)[key])
+    language = locale if locale in LOCALES else "en"
+
+    def filled(place: re.Match[str]) -> str:
+        name, forms = place[1], place[2]
+        if name not in values:
+            return place[0]
+        match values[name]:
+            case int() as number if not isinstance(number, bool):
+                text, category = f"{number:,}", _CATEGORY[language](number)
+            case value:
+                text, category = str(value), "other"
+        if forms is None:
+            return text
+        by_category = dict(form.split("=", 1) for form in forms.split("|"))
+        return by_category.get(category, by_category["other"]).replace("#", text)
+
+    return _PLACE.sub(filled, table(language)[key])
 
 
 def saying(locale: str) -> Say:

@@ -2,7 +2,7 @@
 import type { Decided, RequestView } from "./generated/messages";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
-import { clock, type Key, number, type Say, sayIfKnown } from "./words";
+import { clock, type Key, type Say, sayIfKnown } from "./words";
 
 /** One line in words; `already`: somebody else was first. */
 export function After({
@@ -85,7 +85,7 @@ function Who({ decided }: { decided: Decided }) {
       {" · "}
       <time dateTime={decided.at}>{clock(decided.at, locale)}</time>
       {" · "}
-      {say("age.seconds", { n: number(decided.seconds, locale) })}
+      {say("age.seconds", { n: decided.seconds })}
     </>
   );
 }

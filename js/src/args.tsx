@@ -8,7 +8,6 @@ import { inline, type Node, step } from "./json";
 import { hasHidden, lookAlikes } from "./reveal";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
-import { number } from "./words";
 
 /** Longer texts are cut, and say so. */
 export const CUT = 2000;
@@ -65,9 +64,9 @@ export function Within({ gate, children }: { gate: Gate; children: preact.Compon
 
 /** Says that not all of a text was kept to be shown. */
 export function Entire({ shown, all }: { shown: number; all: number }) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   if (shown >= all) return null;
-  const counts = { shown: number(shown, locale), all: number(all, locale) };
+  const counts = { shown, all };
   return <p class="cut">{say("args.cut", counts)}</p>;
 }
 
@@ -84,7 +83,7 @@ interface EntriesProps {
 }
 
 function Entries({ entries, pointer, label, typed = false }: EntriesProps) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const { gate } = useShown();
   const folded = entries.length > FOLD;
   const part = `${pointer}#all`;
@@ -109,7 +108,7 @@ function Entries({ entries, pointer, label, typed = false }: EntriesProps) {
       </ScrollBlock>
       {need && (
         <p class="cut">
-          {say("args.more", { n: number(entries.length - FOLD, locale) })}
+          {say("args.more", { n: entries.length - FOLD })}
           {" · "}
           <button
             type="button"
@@ -245,7 +244,7 @@ function Nested({
   pointer,
   name,
 }: ValueProps & { node: Node & { kind: "object" | "list" } }) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const { gate, secrets } = useShown();
   const entries: [string, Node][] =
     node.kind === "object" ? node.entries : node.items.map((item, i) => [String(i), item]);
@@ -257,7 +256,7 @@ function Nested({
     if (need) gate.need(pointer, name, "open");
   }, [need, gate, pointer, name]);
   if (entries.length === 0) return <span>{node.kind === "object" ? "{}" : "[]"}</span>;
-  const count = say(`args.count.${node.kind}`, { n: number(entries.length, locale) });
+  const count = say(`args.count.${node.kind}`, { n: entries.length });
   const toggle = () => {
     setOpen(!open);
     gate.reached(pointer, "open");
@@ -337,7 +336,7 @@ interface TextProps {
 }
 
 export function Text({ text, pointer, name, as = name }: TextProps) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const { gate } = useShown();
   const [all, setAll] = useState(gate.was(pointer, "open"));
   const cut = text.length > CUT && !all;
@@ -352,7 +351,7 @@ export function Text({ text, pointer, name, as = name }: TextProps) {
       </ScrollBlock>
       {cut && (
         <p class="cut">
-          {say("args.cut", { shown: number(CUT, locale), all: number(text.length, locale) })}
+          {say("args.cut", { shown: CUT, all: text.length })}
           {" · "}
           <button
             type="button"

@@ -4,7 +4,6 @@ import type { Node } from "./json";
 import { inline } from "./json";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
-import { number } from "./words";
 
 export interface Table {
   kind: "table";
@@ -77,9 +76,9 @@ const listOf = (node: Node | undefined): Node[] | undefined =>
 
 /** One line: what it is, and its short digest. */
 export function useTitle(): (described: Description) => string {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const count = (text: string | undefined) =>
-    text !== undefined && /^\d{1,15}$/.test(text) ? number(Number(text), locale) : (text ?? "?");
+    text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : (text ?? "?");
   return (d) => {
     if (d.kind === "file") return say("described.file", { bytes: count(d.bytes) });
     if (d.kind === "array")
@@ -135,12 +134,11 @@ function Remark({ described: d }: { described: Description }) {
   const digest = say("described.digest", { digest: d.sha256.slice(0, 12) });
   let cut = "";
   if (d.kind === "table" && d.shape[0] !== undefined && d.shape[0] !== String(d.rows.length)) {
-    const all = number(Number(d.shape[0]), locale);
-    cut = say("described.rows", { shown: number(d.rows.length, locale), all });
+    cut = say("described.rows", { shown: d.rows.length, all: Number(d.shape[0]) });
   }
   if (d.kind === "array" && hidden(d)) {
     const all = new Intl.NumberFormat(locale).format(cells(d));
-    cut = say("described.values", { shown: number(d.first.length, locale), all });
+    cut = say("described.values", { shown: d.first.length, all });
   }
   return (
     <p class="cut" title={d.sha256}>

@@ -22,7 +22,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
             <Revealed text={view.message} />
           )}
         </h3>
-        {view.kind === "approval" && (
+        {view.kind === "approval" && view.effect !== null && (
           <span class={`badge ${view.effect}`}>
             <span aria-hidden="true">{ICONS[view.effect]} </span>
             {say(`effect.${view.effect}`)}
@@ -43,11 +43,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
         </p>
       )}
       {view.declined_before > 0 && (
-        <p class="why warn">
-          {view.declined_before === 1
-            ? say("why.declined.one")
-            : say("why.declined", { n: view.declined_before })}
-        </p>
+        <p class="why warn">{say("why.declined", { n: view.declined_before })}</p>
       )}
     </>
   );

@@ -1,11 +1,11 @@
 // One output per run: what it says, what it does, and what waits for a person.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Card } from "./card";
 import type { CallItem, RequestView, RunView, TextItem, Times } from "./generated/messages";
 import { Siblings } from "./siblings";
 import { Revealed } from "./text";
-import { useUi } from "./ui";
-import { number, sayIfKnown } from "./words";
+import { useRedraw, useUi } from "./ui";
+import { sayIfKnown } from "./words";
 
 const OPEN = new Set(["running", "suspended", "budget-paused"]);
 
@@ -26,7 +26,7 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
   const loose = requests.filter((view) => !known.has(view.tool_call_id));
   return (
     <section class="panel" aria-label={say("run.name", { agent: run.title })}>
-      <PanelHead run={run} />
+      <PanelHead run={run} waits={requests.some((view) => view.state === "pending")} />
       {run.paused && <p class="alert">{say("run.paused")}</p>}
       <Steps name={say("run.tools")} turns={turns(run.items, requests)} depth={1} />
       {loose.map((view) => (
@@ -37,8 +37,11 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
   );
 }
 
-function PanelHead({ run }: { run: RunView }) {
-  const { say, locale, port } = useUi();
+function PanelHead({ run, waits }: { run: RunView; waits: boolean }) {
+  const { say, port } = useUi();
+  const redraw = useRedraw();
+  useEffect(() => port.alive.subscribe(redraw), [port, redraw]);
+  const { parted } = port.alive;
   const [sent, setSent] = useState(false);
   const [silent, setSilent] = useState(false);
   const over = isOver(run);
@@ -61,18 +64,17 @@ function PanelHead({ run }: { run: RunView }) {
         </b>
         <span class="state" role="status">
           {sayIfKnown(say, `run.state.${run.state}`, run.state)}
-          {over &&
-            run.seconds !== null &&
-            ` · ${say("age.seconds", { n: number(run.seconds, locale) })}`}
+          {over && run.seconds !== null && ` · ${say("age.seconds", { n: run.seconds })}`}
         </span>
         <span class="grow" />
         {run.cancellable && (
-          <button type="button" class="button small" disabled={sent} onClick={cancel}>
+          <button type="button" class="button small" disabled={sent || parted} onClick={cancel}>
             {say("run.cancel")}
           </button>
         )}
       </div>
-      {silent && !over && (
+      {/* A card that waits says it itself. */}
+      {(silent || (parted && !waits)) && !over && (
         <p class="alert" role="alert">
           {say("kernel.silent")}
         </p>
@@ -151,7 +153,7 @@ const PARTS = ["model", "tools", "human"] as const;
 
 /** Where the time went, as a bar and in words. */
 function Chart({ times }: { times: Times }) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   const shown = PARTS.filter((part) => times[part] > 0);
   if (shown.length === 0) return null;
   return (
@@ -165,7 +167,7 @@ function Chart({ times }: { times: Times }) {
         {shown.map((part) => (
           <span key={part} class="legend">
             <i class={part} aria-hidden="true" />
-            {say(`run.times.${part}`)} {say("age.seconds", { n: number(times[part], locale) })}
+            {say(`run.times.${part}`)} {say("age.seconds", { n: times[part] })}
           </span>
         ))}
       </figcaption>
@@ -200,7 +202,7 @@ function Said({ item }: { item: TextItem }) {
 }
 
 function Call({ item }: { item: CallItem }) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   return (
     <p class="step">
       <span class={`dot ${item.status}`} aria-hidden="true" />
@@ -209,7 +211,7 @@ function Call({ item }: { item: CallItem }) {
       </code>
       <span class="state">
         {say(`call.${item.status}`)}
-        {item.seconds !== null && ` · ${say("age.seconds", { n: number(item.seconds, locale) })}`}
+        {item.seconds !== null && ` · ${say("age.seconds", { n: item.seconds })}`}
       </span>
       {item.progress !== null && item.status === "running" && (
         <progress value={item.progress} aria-label={item.tool} />

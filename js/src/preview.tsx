@@ -74,7 +74,7 @@ interface PartProps<P> {
 }
 
 function PartView({ part, id, label }: PartProps<Part>) {
-  const { say, locale } = useUi();
+  const { say } = useUi();
   switch (part.kind) {
     case "table":
       return <Table part={part} id={id} label={label} />;
@@ -110,7 +110,7 @@ function PartView({ part, id, label }: PartProps<Part>) {
               <b>
                 {part.rows === null
                   ? say("preview.sql.unknown")
-                  : say("preview.sql", { rows: number(part.rows, locale) })}
+                  : say("preview.sql", { rows: part.rows })}
               </b>
             </p>
           )}
@@ -124,8 +124,8 @@ function PartView({ part, id, label }: PartProps<Part>) {
 // -- tables --------------------------------------------------------------------------------------
 
 function Table({ part, id, label }: PartProps<TablePart>) {
-  const { say, locale } = useUi();
-  const count = (n: number | undefined) => number(n ?? 0, locale);
+  const { say } = useUi();
+  const count = (n: number | undefined) => n ?? 0;
   const title = say("described.table", {
     type: part.type,
     rows: count(part.shape[0]),
@@ -158,8 +158,8 @@ function Table({ part, id, label }: PartProps<TablePart>) {
 const HOW = { added: "add", removed: "del", changed: "" } as const;
 
 function Changes({ part, id, label }: PartProps<ChangesPart>) {
-  const { say, locale } = useUi();
-  const count = (n: number | undefined) => number(n ?? 0, locale);
+  const { say } = useUi();
+  const count = (n: number | undefined) => n ?? 0;
   const size = (shape: number[]) =>
     say("preview.size", { rows: count(shape[0]), columns: count(shape[1]) });
   const all = part.added + part.removed + part.changed;
@@ -277,8 +277,8 @@ function useRead(): (read: ReadDoc) => string {
       ? `${read.type}, ${number(rows ?? 0, locale)}`
       : say("described.table", {
           type: read.type,
-          rows: number(rows ?? 0, locale),
-          columns: number(columns, locale),
+          rows: rows ?? 0,
+          columns,
         });
   };
 }

@@ -23,7 +23,7 @@ export function Strip({ cells, other }: { cells: Cell[]; other?: Cell[] | undefi
   const changed = cells.filter(differs).length;
   const name = other
     ? say("fp.strip.changed", { n: cells.length, changed })
-    : say(cells.length === 1 ? "fp.strip.one" : "fp.strip", { n: cells.length });
+    : say("fp.strip", { n: cells.length });
   return (
     <span class="strip" role="img" aria-label={name}>
       {cells.map((cell) => (

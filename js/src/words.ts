@@ -17,9 +17,26 @@ export function language(set: unknown, page = document.documentElement.lang): La
   const wanted = [set, page, ...navigator.languages].filter((l) => typeof l === "string" && l);
   const locale = (wanted as string[]).find((l) => short(l) in tables) ?? "en";
   const table = tables[short(locale)] ?? en;
+  const numbers = new Intl.NumberFormat(locale);
+  const plurals = new Intl.PluralRules(locale);
   const say: Say = (key, values = {}) =>
-    table[key].replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+    table[key].replace(PLACE, (place: string, name: string, forms?: string) => {
+      const value = values[name];
+      if (value === undefined) return place;
+      const counts = typeof value === "number";
+      const text = counts ? numbers.format(value) : value;
+      if (forms === undefined) return text;
+      return form(forms, counts ? plurals.select(value) : "other").replace("#", () => text);
+    });
   return { locale, say };
+}
+
+/** `{name}`, or with a form for each plural category, as `hitl_widgets/words` explains. */
+const PLACE = /\{(\w+)(?::([^{}]*))?\}/g;
+
+function form(forms: string, category: string): string {
+  const all = new Map(forms.split("|").map((one) => one.split("=", 2) as [string, string]));
+  return all.get(category) ?? all.get("other") ?? "";
 }
 
 const short = (locale: string): string => locale.toLowerCase().split("-")[0] ?? "en";

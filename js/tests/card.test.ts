@@ -168,6 +168,14 @@ describe("an approval card", () => {
     expect(page.getByRole("menuitem", { name: "Respond instead…" }).elements()).toHaveLength(0);
   });
 
+  test("a plain question has no effect to tell, and a call that declares none has", async () => {
+    const { el } = show(view(confirm, { effect: null }));
+    await expect.element(button("Yes")).toBeVisible();
+    expect(el.querySelector(".badge")).toBeNull();
+    show(view(approval, { effect: "unknown" }));
+    await expect.element(page.getByText("effect unknown")).toBeVisible();
+  });
+
   test("a confirmation asks Yes or No", async () => {
     const { model } = show(view(confirm));
     await expect

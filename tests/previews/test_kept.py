@@ -76,7 +76,7 @@ class TestItsSize:
         plan = Plan(preview=lambda: [big, picture, picture, big])
         preview = (await look(plan, {})).preview
         assert preview is not None
-        assert preview["parts"][-1]["text"] == "2 more parts are too large to be shown."
+        assert preview["parts"][-1]["text"] == "Parts that are too large to be shown: 2."
         size = len(json.dumps(preview))
         assert size < 1.5 * BYTES
         shown = previewed(DELETE, preview["parts"])

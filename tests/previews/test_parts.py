@@ -179,7 +179,7 @@ class TestTexts:
             "table",
             "sql",
         ]
-        assert "8 more parts" in parts_of(["x"] * (MOST + 8))[-1]["text"]
+        assert parts_of(["x"] * (MOST + 8))[-1]["text"] == "Parts that are not shown: 8."
 
     def test_nothing_is_nothing_and_an_object_says_what_to_return(self) -> None:
         assert parts_of(None) == []

@@ -10,6 +10,7 @@ import pytest
 
 from hitl_widgets.fingerprint import fingerprint
 from hitl_widgets.request import Evaluation
+from hitl_widgets.screen.rows import row_view
 from hitl_widgets.screen.views import STRIP_CELLS, json_text, request_view, strip
 from hitl_widgets.visible import visible
 from scripts.message_examples import DELETE, HOSTILE, decided, request
@@ -42,6 +43,23 @@ class TestArguments:
     def test_a_view_can_be_sent_whatever_the_model_wrote(self) -> None:
         asked = replace(HOSTILE, message="lone \ud800")
         json.dumps(request_view(asked), ensure_ascii=False).encode()
+
+
+class TestTheEffect:
+    def test_of_a_call_that_declares_none_is_unknown(self) -> None:
+        gated = replace(DELETE, effect="unknown", message="Delete it?", scope={"how": "verb"})
+        assert request_view(gated)["effect"] == "unknown"
+        assert row_view(gated).effect == "unknown"
+
+    @pytest.mark.parametrize(
+        ("agent_id", "scope"), [("confirm", {"how": "verb"}), ("my-agent", {"how": "confirm"})]
+    )
+    def test_of_a_plain_question_is_none_to_tell(self, agent_id: str, scope: Any) -> None:
+        asked = request("confirm", {}, message="Train?", agent_id=agent_id, scope=scope)
+        asked = replace(asked, effect="unknown")
+        assert request_view(asked)["effect"] is None
+        assert row_view(asked).effect is None
+        assert request_view(replace(asked, effect="costly"))["effect"] == "costly"
 
 
 class TestTheStrip:

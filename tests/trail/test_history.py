@@ -115,7 +115,7 @@ class TestWhatStandsOut:
             decided(n, args=same, verdict="decline" if n == 2 else "approve") for n in range(5)
         )
         assert [r.id for r in repeated(rows).declined] == ["r_2"]
-        assert "Careful: 1 of them were declined." in rows._repr_html_()
+        assert "Careful: 1 of them was declined." in rows._repr_html_()
 
     def test_it_says_what_nobody_decided(self) -> None:
         """What expired did not run: a grant would have let it."""

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 import { adoptStyles } from "../styles";
 import { Revealed } from "../text";
-import { type Language, number } from "../words";
+import type { Language } from "../words";
 import { choose, possible, wanted } from "./desktop";
 import type { Waiting } from "./index";
 
@@ -44,7 +44,7 @@ export function hide(): void {
 }
 
 function Pill({ language, first, count, said, jump, redraw }: PillProps) {
-  const { say, locale } = language;
+  const { say } = language;
   const [refused, setRefused] = useState(false);
   const tool = first.view.message ?? first.view.tool;
   const on = wanted();
@@ -57,9 +57,7 @@ function Pill({ language, first, count, said, jump, redraw }: PillProps) {
       <button type="button" class="jump" onClick={jump}>
         <span aria-hidden="true">{above(first.card) ? "↑" : "↓"} </span>
         <Revealed text={say("attention.jump", { tool: short(tool) })} />
-        {count > 1 && (
-          <span class="count"> {say("attention.count", { n: number(count, locale) })}</span>
-        )}
+        {count > 1 && <span class="count"> {say("attention.count", { n: count })}</span>}
       </button>
       {possible() && (
         <button

@@ -75,7 +75,8 @@ function nameOf({ label, schema }: FieldTemplateProps, place: Place): string {
 
 /** The bounds in words, as the mock has them under the name. */
 function hintOf(schema: RJSFSchema, say: Say): string | null {
-  const { minimum: min, maximum: max } = schema;
+  // As they stand in the schema: a bound may be a year, or smaller than a thousandth.
+  const [min, max] = [schema.minimum?.toString(), schema.maximum?.toString()];
   if (min !== undefined && max !== undefined) return say("form.range", { min, max });
   if (min !== undefined) return say("form.min", { min });
   return max !== undefined ? say("form.max", { max }) : null;

@@ -377,7 +377,8 @@ export interface RequestView {
   tool: string;
   agent_path: string[];
   message: string | null;
-  effect: "read" | "write" | "costly" | "destructive" | "unknown";
+  /** What the call does to the world; None: a plain question, nothing runs by it. */
+  effect: "read" | "write" | "costly" | "destructive" | "unknown" | null;
   why: Why | null;
   args: string;
   /** JSON Pointer of a secret → its digest. */
@@ -437,7 +438,8 @@ export interface RowView {
   agent_path: string[];
   thread: string | null;
   notebook: string | null;
-  effect: "read" | "write" | "costly" | "destructive" | "unknown";
+  /** As in `RequestView`. */
+  effect: "read" | "write" | "costly" | "destructive" | "unknown" | null;
   /** The message, or the arguments in one line, perhaps cut. */
   summary: string;
   cut: boolean;

@@ -352,11 +352,7 @@ function Identity({ view }: { view: RequestView }) {
         <span class="state">{say("votes", { n: view.votes.length, all: view.quorum })}</span>
       )}
       {view.declined_before > 0 && (
-        <span class="flags">
-          {view.declined_before === 1
-            ? say("why.declined.one")
-            : say("why.declined", { n: view.declined_before })}
-        </span>
+        <span class="flags">{say("why.declined", { n: view.declined_before })}</span>
       )}
     </>
   );

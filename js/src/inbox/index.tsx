@@ -4,7 +4,6 @@ import { useListAttention } from "../attention/index";
 import type { InboxView, RequestView, RowView } from "../generated/messages";
 import { Revealed } from "../text";
 import { useRedraw, useUi } from "../ui";
-import { number } from "../words";
 import { Batch } from "./batch";
 import { Filters, narrows, nothing, type Search } from "./filters";
 import { Grants } from "./grants";
@@ -19,7 +18,7 @@ export type Tab = "waiting" | "history" | "grants";
 const MOST_TOGETHER = 100;
 
 export function Inbox({ inbox, requests }: { inbox: InboxView; requests: RequestView[] }) {
-  const { say, locale, port } = useUi();
+  const { say, port } = useUi();
   const place = useRef<HTMLElement>(null);
   useListAttention(place, inbox.waiting);
   const [tab, setTab] = useState<Tab>("waiting");
@@ -29,8 +28,8 @@ export function Inbox({ inbox, requests }: { inbox: InboxView; requests: Request
     setFresh(opened ? null : id);
     port.ask({ type: "open", request_id: id, open: !opened }, () => {});
   };
-  const counts = [say("inbox.count", { n: number(inbox.waiting, locale) })];
-  if (inbox.unknown > 0) counts.push(say("inbox.unknown", { n: number(inbox.unknown, locale) }));
+  const counts = [say("inbox.count", { n: inbox.waiting })];
+  if (inbox.unknown > 0) counts.push(say("inbox.unknown", { n: inbox.unknown }));
   return (
     <section class="inbox" aria-label={say("inbox.name")} ref={place}>
       <div class="top">

@@ -119,7 +119,9 @@ function About({ row }: { row: RowView }) {
         </b>
       ) : (
         <span class={`effect ${row.effect}`}>
-          {row.kind === "input" ? say("inbox.input") : say(`effect.${row.effect}`)}
+          {row.kind === "input"
+            ? say("inbox.input")
+            : say(row.effect === null ? "inbox.question" : `effect.${row.effect}`)}
         </span>
       )}
       {row.verdict !== null && !TOLD.has(row.state) && (
