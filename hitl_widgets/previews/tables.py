@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..describe import describe_table
 from .masks import masked
@@ -138,10 +138,10 @@ def _same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, list | tuple):
-        items: Sequence[Any] = a
+        items = cast("Sequence[Any]", a)
         return len(items) == len(b) and all(map(_same, items, b))
     if isinstance(a, dict):
-        parts: dict[Any, Any] = a
+        parts = cast("dict[Any, Any]", a)
         return parts.keys() == b.keys() and all(_same(parts[key], b[key]) for key in parts)
     try:
         return bool(a == b) or (a != a and b != b)  # noqa: PLR0124  # NaN is not itself
