@@ -123,7 +123,7 @@ export function Form({ view, decider, life }: FormProps) {
 const NONE: NonNullable<Decider["failure"]>["errors"] = [];
 
 function countOf(n: number, say: ReturnType<typeof useUi>["say"]): string {
-  return n === 0 ? "" : n === 1 ? say("form.errors.one") : say("form.errors", { n });
+  return n === 0 ? "" : say("form.errors", { n });
 }
 
 /** Parts of the initial value that no control can show; they are sent with the rest. */
