@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
-from hitl_widgets import policy
 from hitl_widgets.deciders import settings
+from hitl_widgets.policy import functions
 
 from .making import Witness, agent_on, chunks_of, store_at, tell_back
 
@@ -125,7 +125,7 @@ async def test_a_broken_rule_asks(
     tmp_path: Path, broken: Any, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R5, F6, F8: anything but a clear False."""
-    monkeypatch.setattr(policy, "TIMEOUT", 0.05)
+    monkeypatch.setattr(functions, "TIMEOUT", 0.05)
     saw = Witness()
     tool = saw.deleting(require_approval=broken if where == "tool" else None)
     options = {"require_tool_approval": broken} if where == "run" else {}

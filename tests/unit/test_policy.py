@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
-from hitl_widgets import policy
 from hitl_widgets.policy import (
     ROWS,
     Administrator,
@@ -21,6 +20,7 @@ from hitl_widgets.policy import (
     Judgement,
     Policy,
     ToolRule,
+    admin,
     administrator,
     evaluate,
 )
@@ -232,7 +232,7 @@ class TestAdministrator:
     def test_where_none_is_named_the_systems_is_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(policy, "_system_path", lambda: tmp_path / "policy.json")
+        monkeypatch.setattr(admin, "_system_path", lambda: tmp_path / "policy.json")
         assert administrator() == Administrator()
         (tmp_path / "policy.json").write_text('{"headless": "error"}')
         assert administrator().headless == "error"
