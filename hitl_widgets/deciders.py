@@ -6,21 +6,30 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
 from . import notifying
 from .calling import call
-from .errors import AgentDefinitionError
+from .desk import Desk
+from .errors import AgentDefinitionError, AlreadyDecided
+from .given import check
 from .policy import administrator
-from .request import RECORD, Decision, Decline, Record, Request, Reviewer
-from .store import check_store, sinks
+from .request import (
+    HEADLESS,
+    RECORD,
+    Decision,
+    Decline,
+    Headless,
+    Record,
+    Request,
+    Reviewer,
+)
+from .store import Store, check_store, open_store, sinks
 
-Headless = Literal["prompt", "suspend", "decline", "error"]
 Decide = Callable[[Request], Awaitable[Decision | None] | Decision | None]
-HEADLESS = ("prompt", "suspend", "decline", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,11 @@ def settings() -> Settings:
         headless=_stricter(HEADLESS, _settings.headless, least.headless),
         record=_stricter(RECORD, _settings.record, least.record),
     )
+
+
+def store_of(store: Any = None) -> Store:
+    """A store from whatever ``store=`` takes; None is the configured default."""
+    return open_store(settings().store if store is None else store)
 
 
 def _stricter(levels: tuple[str, ...], *given: str) -> Any:
@@ -92,23 +106,7 @@ def configure(**given: Any) -> None:
         The administrator's file does not allow `notify` to go there; nothing was changed.
     """
     global _settings  # noqa: PLW0603  # the process's settings
-    known = {f.name for f in fields(Settings)}
-    if given.keys() - known:
-        raise TypeError(
-            f"configure() does not know {', '.join(sorted(given.keys() - known))}; "
-            f"it takes {', '.join(sorted(known))}."
-        )
-    decider = given.get("reviewer")
-    if decider is not None and not callable(decider):
-        raise ValueError(f"configure(reviewer={decider!r}): give a function of a Request.")
-    check_store(given.get("store"))
-    for name, allowed in (
-        ("headless", HEADLESS),
-        ("record", RECORD),
-        ("locale", ("en", "ja", None)),
-    ):
-        if name in given and given[name] not in allowed:
-            raise ValueError(f"configure({name}={given[name]!r}): give one of {allowed}.")
+    _check(given)
     notifier = None
     if "notify" in given:
         notifier = notifying.prepare(given["notify"], where=how_to_decide, locale=_locale)
@@ -119,6 +117,18 @@ def configure(**given: Any) -> None:
     _settings = replace(_settings, **given)
     for heard in _listeners:
         heard()
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Refuse what `configure` cannot set; `notify` and `audit` are judged where they are taken."""
+    known = {f.name for f in fields(Settings)}
+    if given.keys() - known:
+        raise TypeError(
+            f"configure() does not know {', '.join(sorted(given.keys() - known))}; "
+            f"it takes {', '.join(sorted(known))}."
+        )
+    check_store(given.get("store"))
+    check(ValueError, "configure", **given)
 
 
 def _locale() -> str:
@@ -174,9 +184,39 @@ def decline_all(request: Request) -> Decision:
     return Decline(f"Nobody could be asked about {request.tool_name}.")
 
 
+def instead_of_people() -> Decide | None:
+    """The reviewer that `configure` puts in force where nobody can be asked, or None."""
+    return decline_all if settings().headless == "decline" else None
+
+
 async def consult(decide: Decide, request: Request) -> Decision | None:
     """Ask a scripted reviewer."""
     return await call(decide, request)
+
+
+async def consult_at(desk: Desk, decide: Decide, request: Request) -> bool:
+    """Ask a scripted reviewer, and put its decision on the desk.
+
+    Returns
+    -------
+    bool
+        Whether the request is decided now, by whomever; False: the reviewer passed.
+
+    Raises
+    ------
+    Exception
+        What the reviewer raised, or what the desk says of its decision: nothing was decided.
+    """
+    who, via = identity(decide, request)
+    shown = request.fingerprint
+    try:
+        decision = await consult(decide, request)
+        if decision is None:
+            return False
+        await desk.decide(request, decision, fingerprint=shown, reviewer=who, via=via)
+    except AlreadyDecided:
+        return True
+    return True
 
 
 def identity(decide: Decide, request: Request) -> tuple[Reviewer, str]:

@@ -14,7 +14,6 @@ from . import deciders, notifying, policy
 from .errors import HitlError
 from .notebook import served, subshell
 from .notebook.frontend import Frontend, detect
-from .store import Store, open_store
 
 Verdict = Literal["ok", "note", "problem"]
 _MARKS = {"ok": "✓", "note": "·", "problem": "✗"}
@@ -243,7 +242,7 @@ def _minor(number: str) -> list[str]:
 
 def _store(given: Any) -> list[Finding]:
     try:
-        store: Store = open_store(deciders.settings().store if given is None else given)
+        store = deciders.store_of(given)
         faults = store.check()
     except HitlError as e:
         return [Finding("problem", "store", str(e), "set HITL_STORE to a file you can write")]

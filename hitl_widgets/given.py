@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from .request import RECORD, Effect, OnExpire
+from .request import HEADLESS, RECORD, Effect, OnExpire
 
 Error = Callable[[str], Exception]
 """Makes an error of its words."""
@@ -68,9 +68,11 @@ KINDS: dict[str, Kind] = {
     "effect": _one_of(*(e for e in get_args(Effect) if e != "unknown")).or_none(),
     "enabled": FLAG,
     "expires": SECONDS.or_none(),
+    "headless": _one_of(*HEADLESS),
     "idempotent": FLAG,
     "instructions": TEXT.or_none(),
     "key": NAME.or_none(),
+    "locale": _one_of("en", "ja").or_none(),
     "max_declines": COUNT,
     "max_steps": COUNT.or_none(),
     "message": TEXT.or_none(),
@@ -85,6 +87,7 @@ KINDS: dict[str, Kind] = {
     "require_approval": RULE.or_none(),
     "require_tool_approval": RULE,
     "resource_id": NAME.or_none(),
+    "reviewer": Kind(callable, "a function of a Request").or_none(),
     "reviewers": Kind(lambda v: _list_of(v, len) and len(v) > 0, "a list of names").or_none(),
     "secret": Kind(
         lambda value: _list_of(value, _pointer), 'JSON Pointers, as in secret=("/password",)'

@@ -27,7 +27,6 @@ from .request import (
     State,
     Verdict,
 )
-from .store import open_store
 
 FORMAT = "hitl-decisions/1"
 _DECIDED: tuple[State, ...] = tuple(
@@ -54,8 +53,7 @@ def record(path: str | os.PathLike[str], *, store: Any = None) -> int:
         How many decisions the file holds now.
     """
     file = Path(path)
-    given = deciders.settings().store if store is None else store
-    desk = desk_of(open_store(given))
+    desk = desk_of(deciders.store_of(store))
 
     def write() -> int:
         rows = [r for r in desk.store.requests(states=_DECIDED, limit=100_000) if _replayable(r)]

@@ -20,6 +20,9 @@ OnExpire = Literal["decline", "withdraw"]
 Record = Literal["full", "short", "none"]
 RECORD: tuple[Record, ...] = ("full", "short", "none")
 """What stays in a saved notebook, from all of it to nothing."""
+Headless = Literal["prompt", "suspend", "decline", "error"]
+HEADLESS: tuple[Headless, ...] = ("prompt", "suspend", "decline", "error")
+"""What happens when nobody can be asked, the strictest last."""
 
 State = Literal[
     "pending",

@@ -9,21 +9,17 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 from . import deciders, surface
+from .deciders import store_of
 from .decisions import as_reviewer
 from .desk import desk_of
 from .errors import NotAsked
 from .request import Decision, Receipt, Request, Reviewer, State, utc
-from .store import Store, open_store
+from .store import Store
 from .trail import History
 
 _DECIDED: tuple[State, ...] = tuple(s for s in get_args(State) if s != "pending")
 
 Settling = Literal["happened", "run_again", "give_up"]
-
-
-def store_of(store: Any = None) -> Store:
-    """A store from whatever ``store=`` takes; None is the configured default."""
-    return open_store(deciders.settings().store if store is None else store)
 
 
 async def pending(

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import hitl_widgets as hitl
-from hitl_widgets import notifying
 
 PATIENCE = 20
 """Seconds; far above the grace and a delivery."""
@@ -60,6 +59,6 @@ def hook() -> Iterator[Hook]:
 
 @pytest.fixture(autouse=True)
 def _quiet_in_the_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(notifying, "GRACE", 0.2)
+    monkeypatch.setattr("hitl_widgets.notifying.thread.GRACE", 0.2)
     yield
     hitl.configure(notify=None)

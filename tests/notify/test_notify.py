@@ -20,6 +20,7 @@ import pytest
 import hitl_widgets as hitl
 from hitl_widgets import notifying
 from hitl_widgets.errors import NotPermitted
+from hitl_widgets.notifying.addresses import AddressTarget
 from tests.notify.conftest import PATIENCE, Hook
 
 SECRET = "hunter2-correct-horse"
@@ -253,7 +254,7 @@ class TestFailures:
     async def test_doctor_shows_it_and_the_log_has_it_once_without_the_address(
         self, tmp_path: Path, hook: Hook, caplog: pytest.LogCaptureFixture, monkeypatch: Any
     ) -> None:
-        monkeypatch.setattr(notifying._Address, "every", 0.0)
+        monkeypatch.setattr(AddressTarget, "every", 0.0)
         hook.answer = 500
         url = hook.url.replace("json://", f"json://user:{SECRET}@")
         hitl.configure(notify=url)
