@@ -14,7 +14,7 @@ from ..errors import (
     UnknownAgent,
     UnknownTool,
 )
-from ..request import Decision, Request, Reviewer, Run, RunState, new_id
+from ..request import Decision, Receipt, Request, Reviewer, Run, RunState, new_id
 from .drive import Driver, living
 from .expert import at
 from .finding import MANY, OPEN, check_mine
@@ -186,24 +186,24 @@ async def decide(
     given = _Given(request, decision, shown, reviewer, extracted_from)
     driver = here(agent, request.run_id)
     if driver is None and request.state == "pending":
-        driver = await _decided_and_taken(agent, given)
+        receipt, driver = await _decided_and_taken(agent, given)
         if driver is not None:
-            await _effective(driver, request, begins=True)
+            await _effective(driver, receipt, begins=True)
             return stream_of(driver)
     elif driver is None:
-        await given.decide(agent)  # says what stands in the way
+        receipt = await given.decide(agent)  # says what stands in the way
     else:
         start = len(driver.feed.entries)
-        await given.decide(agent)
+        receipt = await given.decide(agent)
         generation = driver.generation
-        await _effective(driver, request)
+        await _effective(driver, receipt)
         if not driver.closed or driver.ended or driver.error or not await _waits(agent, request):
             return RunStream(request.run_id, driver.feed, start, generation, driver.result)
     try:
         driver, begins = await take(agent, request.run_id, waits=False)
     except LeaseLost:
         return _elsewhere(agent, request.run_id)
-    await _effective(driver, request, begins=begins)
+    await _effective(driver, receipt, begins=begins)
     return stream_of(driver)
 
 
@@ -217,9 +217,9 @@ class _Given:
     reviewer: Reviewer | str | None
     extracted_from: str | None
 
-    async def decide(self, agent: Agent, take: tuple[str, str] | None = None) -> None:
+    async def decide(self, agent: Agent, take: tuple[str, str] | None = None) -> Receipt:
         """Record it; `take` as in `Desk.decide`."""
-        await agent.desk.decide(
+        return await agent.desk.decide(
             self.request,
             self.decision,
             fingerprint=self.shown,
@@ -231,34 +231,33 @@ class _Given:
         )
 
 
-async def _decided_and_taken(agent: Agent, given: _Given) -> Driver | None:
-    """Decide, and take the run in the same transaction; None when somebody else has it."""
+async def _decided_and_taken(agent: Agent, given: _Given) -> tuple[Receipt, Driver | None]:
+    """Decide, and take the run in the same transaction; no driver when somebody else has it."""
     run_id, token = given.request.run_id, new_id("l")
     async with _lock(agent, run_id):
         seen = await _check_here(agent, run_id)
         if here(agent, run_id) is not None:
-            await given.decide(agent)
-            return None
+            return await given.decide(agent), None
         try:
-            await given.decide(agent, take=(run_id, token))
+            receipt = await given.decide(agent, take=(run_id, token))
         except asyncio.CancelledError:  # it may be recorded, and nobody here will drive
             _give_back(agent, run_id, token, seen.state)
             raise
         driver = await _driver(agent, run_id, token, seen)
         if driver is not None:
             driver.start(waits=False)
-        return driver
+        return receipt, driver
 
 
-async def _effective(driver: Driver, request: Request, *, begins: bool = False) -> None:
-    """Wait until the decision took effect; raise what stood in the way at the claim (R3).
+async def _effective(driver: Driver, receipt: Receipt, *, begins: bool = False) -> None:
+    """Wait until a decision took effect; raise what stood in the way at the claim (R3).
 
     A driver that `begins` has done nothing about it yet.
     """
-    acted = driver.acted
-    while not driver.closed and request.id not in driver.acted_on:
+    acted, unclaimed = driver.acted, receipt.state in ("approved", "answered")
+    while unclaimed and not driver.closed and receipt.request_id not in driver.acted_on:
         if not begins:
-            now = await driver.read("request", request.id)
+            now = await driver.read("request", receipt.request_id)
             if now.state not in ("approved", "answered") or driver.held:
                 break
         begins = False
@@ -268,7 +267,7 @@ async def _effective(driver: Driver, request: Request, *, begins: bool = False) 
         for signal in signals:
             signal.cancel()
         acted = driver.acted
-    problem = driver.problems.pop(request.id, None)
+    problem = driver.problems.pop(receipt.request_id, None)
     if problem is not None:
         raise problem
 

@@ -257,16 +257,7 @@ def describe(
     resume_schema: dict[str, Any] | None = {} if kind == "input" else None
     if resume is not None:
         resume_schema = resume.json_schema
-    scope = {
-        "policy_version": frame.policy_version,
-        "schema_digest": tool.shape.digest,
-        "how": how,
-        **({"bound": looked.bound} if looked.bound else {}),
-        **({} if tool.record == "full" else {"record": tool.record}),
-        **(more or {}),
-    }
-    if kind == "input" and (tool.consent or resume is None or resume.is_consent):
-        scope["consent"] = True
+    consents = kind == "input" and (tool.consent or resume is None or resume.is_consent)
     draft = Request(
         id=new_id("r"),
         run_id=call.run_id,
@@ -290,7 +281,15 @@ def describe(
         resume_schema=resume_schema,
         input_schema=tool.shape.json_schema if kind == "approval" else None,
         secrets=secrets,
-        scope=scope,
+        scope={
+            "policy_version": frame.policy_version,
+            "schema_digest": tool.shape.digest,
+            "how": how,
+            **({"bound": looked.bound} if looked.bound else {}),
+            **({} if tool.record == "full" else {"record": tool.record}),
+            **(more or {}),
+            **({"consent": True} if consents else {}),
+        },
         origin=driver.origin,
         turn=call.turn,
         on_expire=tool.on_expire,
