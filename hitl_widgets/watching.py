@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from .errors import HitlError
+
 POLL = 0.05
 """Seconds between looks for what other processes did, only while someone waits."""
 
@@ -28,7 +30,7 @@ class Watch:
     Parameters
     ----------
     version
-        Returns another value after another process changed something.
+        Returns another value after another process changed something; None ends the looking.
     changed
         Called on the thread when it did.
     """
@@ -85,12 +87,20 @@ class Watch:
                     return
             try:
                 version = self._version()
+                if version is None:
+                    with self._starting:
+                        self._thread = None
+                    return
                 if version != seen:
                     self._changed()
                     seen = version
-            except Exception:  # noqa: BLE001
+            except Exception as e:  # noqa: BLE001
                 if not failing:  # said once: the next look may succeed
-                    _log.exception("looking for changes failed; it is tried again")
+                    _log.error(
+                        "looking for changes failed; it is tried again: %s",
+                        e,
+                        exc_info=not isinstance(e, HitlError),
+                    )
                 failing = True
             else:
                 failing = False

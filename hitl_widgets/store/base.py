@@ -514,8 +514,11 @@ class Store(Protocol):
         """
         ...
 
-    def version(self) -> int:
-        """A number that changes when anything was committed by anyone; cheap to poll."""
+    def version(self) -> int | None:
+        """A number that changes when anything was committed by anyone; cheap to poll.
+
+        None: the store was closed and its place is gone, so that there is nothing to look for.
+        """
         ...
 
     def last_seq(self) -> int:

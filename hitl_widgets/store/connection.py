@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from hitl_widgets.errors import (
@@ -106,6 +107,7 @@ class Database:
         self._deadline = 0.0
         self._commits = 0
         self._changed = 0
+        self._closed = False
         self._inherited = False
         forks.watch(self)
 
@@ -121,6 +123,7 @@ class Database:
         """
 
         def whole() -> T:
+            self._closed = False
             self.ask("BEGIN IMMEDIATE")
             result = step(Tx(self, time.time()))
             self.ask("COMMIT")
@@ -146,8 +149,13 @@ class Database:
         """`read` for a `step` of one statement, which sees one state of the file by itself."""
         return self._alone(lambda: step(Tx(self, time.time())))
 
-    def version(self) -> int:
-        """Return a number that changes with every commit, whoever made it."""
+    def version(self) -> int | None:
+        """A number that changes with every commit, whoever made it.
+
+        None: the file was closed, nothing was changed here since, and its folder is gone.
+        """
+        if self._closed and self._folder_is_gone():
+            return None
         # data_version counts the commits of other connections only.
         others: int = self.outside("PRAGMA data_version")[0][0]
         return (self._commits << 40) + others
@@ -185,7 +193,11 @@ class Database:
     def close(self) -> None:
         """Close the file; it is opened again when used."""
         with self._lock:
+            self._closed = True
             self._drop()
+
+    def _folder_is_gone(self) -> bool:
+        return self._inode is not None and not Path(self.path).parent.is_dir()
 
     @property
     def snapshots(self) -> Snapshots:
@@ -264,6 +276,11 @@ class Database:
     def _open(self) -> None:
         memory = self.path == files.MEMORY
         with _opening:
+            if self._folder_is_gone():
+                raise StoreError(
+                    f"The store {self.path} is gone: its folder was deleted or moved while it was "
+                    "in use. What waits there can be decided once the folder is back."
+                )
             if not memory:
                 files.make_private(self.path)
             try:

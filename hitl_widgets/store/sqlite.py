@@ -439,7 +439,7 @@ class SqliteStore:
         if self._db.read(needed):
             self._write(lambda tx: upkeep.sweep(tx, self.liveness), also=self._dead)
 
-    def version(self) -> int:
+    def version(self) -> int | None:
         """See `base.Store.version`."""
         return self._db.version()
 

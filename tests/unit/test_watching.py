@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +84,54 @@ def test_a_change_that_could_not_be_told_is_told_at_the_next_look() -> None:
     stop = Watch(lambda: next(versions), changed).add("a", print)
     assert done.wait(LIMIT)
     stop()
+
+
+class TestTheStoresFolderIsGone:
+    """R12: whoever waits is told what happened, once; what was closed is nobody's concern."""
+
+    def test_after_the_store_was_closed_the_looking_ends_quietly(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        before = set(watchers())
+        store, looked, stop = watched(tmp_path / "kept")
+        (thread,) = set(watchers()) - before
+        assert looked.wait(LIMIT)
+        store.close()
+        shutil.rmtree(tmp_path / "kept")
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+        assert caplog.text == ""
+        stop()
+
+    def test_while_the_store_is_in_use_it_is_said_once_in_words(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store, looked, stop = watched(tmp_path / "kept")
+        assert looked.wait(LIMIT)
+        looks = threading.Semaphore(0)
+        monkeypatch.setattr(store._db, "_open", counted(store._db._open, looks))
+        shutil.rmtree(tmp_path / "kept")
+        for _ in range(3):
+            assert looks.acquire(timeout=LIMIT)
+        looked.clear()
+        (tmp_path / "kept").mkdir()
+        assert looked.wait(LIMIT), "it looks again once the folder is back"
+        (record,) = caplog.records
+        assert f"The store {store.location} is gone: its folder was deleted" in record.getMessage()
+        assert not record.exc_info
+        stop()
+
+
+def counted(function: Callable[[], None], calls: threading.Semaphore) -> Callable[[], None]:
+    def call() -> None:
+        calls.release()
+        function()
+
+    return call
+
+
+def watched(folder: Path) -> tuple[SqliteStore, threading.Event, Callable[[], None]]:
+    """A store that is looked at; what is set by a change; what ends the looking."""
+    folder.mkdir()
+    store, looked = SqliteStore(folder / "a.db"), threading.Event()
+    return store, looked, Watch(store.version, looked.set).add("a", print)
