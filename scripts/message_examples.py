@@ -202,6 +202,14 @@ FIXTURES: dict[str, Any] = {
     "hostile": request_view(HOSTILE),
     "input": request_view(ASK),
     "approved": request_view(decided(DELETE, "done", "approve")),
+    "answered": request_view(
+        decided(
+            replace(ASK, args={"city": None}, suspend_payload={"message": "Which city?"}),
+            "done",
+            "answer",
+            data={"city": "Berlin"},
+        )
+    ),
     "edited": request_view(
         decided(
             DELETE,

@@ -324,6 +324,11 @@ class Decided(_Doc):
     note: str | None = None
     reason: str | None = None
     stop: bool = False
+    given: str | None = Field(
+        default=None,
+        description="JSON text of the answer, or of the result in place of the tool's; secrets "
+        "masked.",
+    )
     edited: str | None = Field(default=None, description="JSON text of the arguments that ran.")
     edited_secrets: dict[str, str] = Field(default_factory=dict[str, str])
     edited_fingerprint: str | None = None

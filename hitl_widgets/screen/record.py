@@ -193,13 +193,46 @@ def _waiting_line(requests: Sequence[Request], locale: str) -> _Block:
 def _request_block(request: Request, locale: str) -> _Block:
     plain, described = _arguments(request, locale)
     head = (say("record.argument", locale), say("record.value", locale))
-    tables = [_Table(head, plain)] if plain else []
+    # Those of the call that asks are not what is asked.
+    asks = request.kind == "input"
+    caption = say("details.call", locale, tool=visible(request.tool_name)) if asks else ""
+    tables = [_Table(head, plain, caption)] if plain else []
     about, previewed = _previewed(request, locale)
     return _Block(
         title=_title(request, locale),
         lines=(_verdict_line(request, locale), *_words(request, locale), *about),
-        tables=(*tables, *described, *_edited(request, locale), *previewed),
+        tables=(
+            *_given("record.question", request.suspend_payload, locale),
+            *tables,
+            *described,
+            *_edited(request, locale),
+            *_answer(request, locale),
+            *previewed,
+        ),
     )
+
+
+def _answer(request: Request, locale: str) -> Iterable[_Table]:
+    """What was answered, or given in place of the tool; secrets are masked in what is stored."""
+    decision = request.decision or {}
+    if decision.get("verdict") == "answer":
+        yield from _given("details.answer", decision.get("data"), locale, known=True)
+    elif decision.get("verdict") == "respond":
+        yield from _given("details.result", decision.get("result"), locale, known=True)
+
+
+def _given(key: str, value: Any, locale: str, *, known: bool = False) -> Iterable[_Table]:
+    """A value under its title: an object field by field. `known`: None is a value, too."""
+    if value is None and not known:
+        return
+    title = say(key, locale)
+    if isinstance(value, Mapping) and value:
+        fields = cast("Mapping[str, Any]", value)
+        head = (say("record.field", locale), say("record.value", locale))
+        rows = tuple((visible(name), _value(part, locale)) for name, part in fields.items())
+        yield _Table(head, rows, title)
+    else:
+        yield _Table((say("record.value", locale),), ((_value(value, locale),),), title)
 
 
 def _previewed(request: Request, locale: str) -> tuple[list[str], list[_Table]]:

@@ -169,6 +169,7 @@ def _decided(request: Request) -> Decided | None:
     if decision is None or at is None:
         return None
     edited = decision.get("args")
+    given = {"answer": "data", "respond": "result"}.get(decision["verdict"])
     identity: dict[str, Any] = decision.get("edited") or {}
     return Decided(
         verdict=decision["verdict"],
@@ -179,6 +180,7 @@ def _decided(request: Request) -> Decided | None:
         note=decision.get("note"),
         reason=decision.get("reason"),
         stop=bool(decision.get("stop")),
+        given=None if given is None else json_text(decision.get(given)),
         edited=None if edited is None else json_text(edited),
         edited_secrets=secret_digests(request, identity.get("digests", {})),
         edited_fingerprint=identity.get("fingerprint"),

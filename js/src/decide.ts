@@ -60,6 +60,7 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
           note: ("note" in decision && decision.note) || null,
           reason: ("reason" in decision && decision.reason) || null,
           stop: "stop" in decision && decision.stop === true,
+          given: null,
           edited,
           edited_secrets: {},
           edited_fingerprint: null,

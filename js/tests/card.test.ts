@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { KernelMessage, PageMessage, RequestView } from "../src/generated/messages";
+import answered from "./fixtures/answered.json";
 import approval from "./fixtures/approval.json";
 import approved from "./fixtures/approved.json";
 import compare from "./fixtures/compare.json";
@@ -373,6 +374,15 @@ describe("afterwards", () => {
       .map((e) => e.textContent);
     const settle = ["It happened", "Run again", "Give up"];
     expect(left).toEqual(name === "unknown" ? ["details", ...settle] : ["details"]);
+  });
+
+  test("the details show what was asked and answered, apart from the call's arguments", async () => {
+    show(view(answered));
+    await page.getByRole("button", { name: "details" }).click();
+    const decided = page.getByRole("group", { name: "Decided: Which city would you like" });
+    await expect.element(decided).toHaveTextContent("Which city?");
+    await expect.element(decided).toHaveTextContent("Arguments of get_weather, which asks");
+    await expect.element(decided).toHaveTextContent(/The answercity.*Berlin/);
   });
 
   test("the details show everything again, and an edit as a difference", async () => {

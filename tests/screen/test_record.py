@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, SecretStr
 
 import hitl_widgets as hitl
 from hitl_widgets.screen.record import LONGEST, RanCall, RunRecord, record
-from scripts.message_examples import AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
+from hitl_widgets.store import open_store
+from scripts.message_examples import ASK, AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
+
+
+class Login(BaseModel):
+    user: str
+    password: SecretStr
+
 
 APPROVED = decided(DELETE, "done", "approve")
 
@@ -65,6 +74,49 @@ class TestARecord:
             'id | abc-123 | "7"',
             "where/older_than | 90 | 7",
         ]
+
+    def test_shows_what_was_answered_and_not_the_calls_arguments_as_if_they_were(self) -> None:
+        """R17: what a secret field was given stands masked in the decision."""
+        asked = replace(ASK, args={"city": None}, suspend_payload="Which of them?")
+        answer = {"city": "Berlin", "days": 3, "key": "••••"}
+        plain, page = record([decided(asked, "done", "answer", data=answer)]).values()
+        assert plain.splitlines()[1:] == [
+            "  What was asked",
+            "    Value",
+            "    Which of them?",
+            "  Arguments of get_weather, which asks",
+            "    Argument | Value",
+            "    city | null",
+            "  The answer",
+            "    Field | Value",
+            "    city | Berlin",
+            "    days | 3",
+            "    key | ••••",
+            plain.splitlines()[-1],
+        ]
+        assert page.count("<table>") == 3
+        Tags(page)
+
+    @pytest.mark.parametrize(("data", "shown"), [(False, "false"), (None, "null"), ({}, "{}")])
+    def test_shows_an_answer_of_one_value(self, data: Any, shown: str) -> None:
+        text = record([decided(ASK, "done", "answer", data=data)])["text/plain"]
+        assert f"  The answer\n    Value\n    {shown}\n" in text
+
+    async def test_of_a_question_masks_what_a_secret_field_was_given(self, tmp_path: Path) -> None:
+        """R17."""
+        store = open_store(tmp_path / "store")
+        with hitl.reviewer(lambda _: hitl.Answer({"user": "ada", "password": "hunter2"})):
+            answer = await hitl.ask(Login, "Who are you?", store=store)
+        assert answer.password.get_secret_value() == "hunter2"
+        for text in record(store.requests()).values():
+            assert "Input: Who are you?" in text
+            assert "ada" in text
+            assert "••••" in text
+            assert "hunter2" not in text
+
+    def test_shows_the_result_that_was_given_in_place_of_the_tool(self) -> None:
+        text = record([decided(DELETE, "responded", "respond", result={"gone": 1})])["text/plain"]
+        assert "  The result given in its place\n    Field | Value\n    gone | 1\n" in text
 
     def test_says_that_a_secret_was_changed_and_not_to_what(self) -> None:
         """R17."""

@@ -129,6 +129,8 @@ export interface Decided {
   note: string | null;
   reason: string | null;
   stop: boolean;
+  /** JSON text of the answer, or of the result in place of the tool's; secrets masked. */
+  given: string | null;
   /** JSON text of the arguments that ran. */
   edited: string | null;
   edited_secrets: Record<string, string>;
