@@ -7,6 +7,7 @@ import { Difference } from "./compare";
 import { type Decider, useDecider, useLook } from "./decide";
 import { Fingerprint } from "./fingerprint";
 import { Form, forgetDraft } from "./form";
+import { Payload } from "./form/payload";
 import { Gate } from "./gate";
 import type { RequestView } from "./generated/messages";
 import { Head } from "./head";
@@ -15,6 +16,7 @@ import type { Life } from "./model";
 import { Preview, ReadsChanged } from "./preview";
 import { Settle } from "./settle";
 import { Silence } from "./silence";
+import { Revealed } from "./text";
 import { useUi } from "./ui";
 import { Waiting } from "./waiting";
 import type { Say } from "./words";
@@ -113,11 +115,28 @@ function Over({ view, decider, status, life }: OverProps) {
 function Details({ view }: { view: RequestView }) {
   const { say } = useUi();
   const gate = useMemo(() => new Gate(), []);
+  const givenGate = useMemo(() => new Gate(), []);
+  const input = view.kind === "input";
   const edited = view.decided?.edited;
   return (
     <div class="details">
       <Head view={view} live={false} />
-      <Args args={parse(view.args)} gate={gate} secrets={view.secrets} described={view.described} />
+      {view.payload !== null && <Payload json={view.payload} />}
+      {input && view.args !== "{}" && <Title text={say("details.call", { tool: view.tool })} />}
+      {!(input && view.args === "{}") && (
+        <Args
+          args={parse(view.args)}
+          gate={gate}
+          secrets={view.secrets}
+          described={view.described}
+        />
+      )}
+      {view.decided?.given && (
+        <>
+          <Title text={say(input ? "details.answer" : "details.result")} />
+          <Args args={parse(view.decided.given)} gate={givenGate} secrets={{}} />
+        </>
+      )}
       <ReadsChanged view={view} />
       <Preview view={view} gate={gate} />
       {edited && (
@@ -142,3 +161,11 @@ function Details({ view }: { view: RequestView }) {
     </div>
   );
 }
+
+const Title = ({ text }: { text: string }) => (
+  <p class="made">
+    <b>
+      <Revealed text={text} />
+    </b>
+  </p>
+);
