@@ -27,7 +27,7 @@ interface Shown {
 
 const ShownContext = createContext<Shown | null>(null);
 
-function useShown(): Shown {
+export function useShown(): Shown {
   const shown = useContext(ShownContext);
   if (!shown) throw new Error("hitl-widgets: a value outside of its card");
   return shown;

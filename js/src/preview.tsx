@@ -2,6 +2,7 @@
 // it decides anything: text is text, pictures are data, and HTML is shut in a frame.
 import { Entire, ScrollBlock, Text, Within } from "./args";
 import { Rows } from "./described";
+import { Framed } from "./framed";
 import type { Gate } from "./gate";
 import type {
   ChangedRow,
@@ -90,7 +91,7 @@ function PartView({ part, id, label }: PartProps<Part>) {
         </>
       );
     case "html":
-      return <Framed html={part.text} label={label} />;
+      return <Framed html={part.text} id={id} label={label} />;
     case "image":
       return (
         <img
@@ -241,27 +242,6 @@ function Cell({ row, at }: { row: ChangedRow; at: number }) {
         <Revealed text={now ?? ""} />
       </ins>
     </td>
-  );
-}
-
-// -- HTML ----------------------------------------------------------------------------------------
-
-// The kernel has sanitised it; the frame runs nothing, loads nothing, and leads nowhere.
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'";
-const PAPER =
-  "body{margin:8px;background:#fff;color:#000;font:13px/1.5 system-ui,sans-serif}" +
-  "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:2px 6px;text-align:left}";
-
-function Framed({ html, label }: { html: string; label: string }) {
-  const { say } = useUi();
-  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${PAPER}</style><body>${html}`;
-  return (
-    <>
-      <div class="framed">
-        <iframe sandbox="" referrerpolicy="no-referrer" title={label} srcdoc={page} />
-      </div>
-      <p class="cut">{say("preview.html")}</p>
-    </>
   );
 }
 

@@ -27,6 +27,7 @@ function draw(node: globalThis.Node, key: number): ComponentChild {
     return <Revealed key={key} text={node.nodeValue ?? ""} />;
   if (node.nodeType !== globalThis.Node.ELEMENT_NODE) return null;
   const tag = (node as Element).localName;
+  if (tag === "style") return null;
   if (!KNOWN.has(tag)) return children(node);
   if (tag === "br" || tag === "hr") return h(tag, { key });
   if (HEADING.test(tag))

@@ -26,6 +26,7 @@ afterEach(() => {
 const section = () => page.getByRole("group", { name: "Preview" });
 const text = () => section().element().textContent ?? "";
 const approve = () => page.getByRole("button", { name: "Approve", exact: true });
+const seen = (words: string | RegExp) => page.getByText(words);
 const plain = { reads: [], reads_changed: [], preview_changed: false };
 
 describe("a preview", () => {
@@ -96,6 +97,46 @@ describe("a preview", () => {
     await expect.element(approve()).toBeEnabled();
   });
 
+  test("as HTML is as tall as its page, and its end must be reached too", async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => `<tr><td>row ${i}</td></tr>`).join("");
+    const body = `<table>${rows}</table>`;
+    const { el } = show({ parts: [{ kind: "html", text: body, length: body.length }] }, plain);
+    await expect.element(approve()).toBeDisabled();
+    await expect.element(section()).toBeVisible();
+    await expect.element(approve()).toBeDisabled();
+    const block = section().getByRole("region", { name: "Preview" }).element();
+    await vi.waitFor(() => expect(block.scrollHeight).toBeGreaterThan(60 * 20));
+    expect(el.querySelectorAll("iframe").length).toBe(1);
+    await expect.element(seen(/scrolled Preview to the end/)).toBeVisible();
+    block.scrollTo(0, 100);
+    await settled();
+    await expect.element(approve()).toBeDisabled();
+    block.scrollTo(0, block.scrollHeight);
+    await expect.element(approve()).toBeEnabled();
+  });
+
+  test("as HTML that fits asks for nothing", async () => {
+    show({ parts: [{ kind: "html", text: "<p>Short</p>", length: 12 }] }, plain);
+    await expect.element(approve()).toBeEnabled();
+  });
+
+  test.each([
+    ["scrolls by itself", "height:40px;overflow:auto"],
+    ["is cut", "height:40px;overflow:hidden"],
+    ["grows with its frame", "height:calc(100vh + 50px)"],
+  ])("as HTML, a part of which %s, is read as its words", async (_how, style) => {
+    const lines = Array.from({ length: 80 }, (_, i) => `<p>line ${i}</p>`).join("");
+    const body = `<style>p{color:red}</style><div style="${style}">${lines}</div>`;
+    show({ parts: [{ kind: "html", text: body, length: body.length }] }, plain);
+    await expect.element(seen("Some of it cannot be measured here")).toBeVisible();
+    expect(text()).toContain("line 79");
+    expect(text()).not.toContain("color:red");
+    await expect.element(approve()).toBeDisabled();
+    const block = section().getByRole("region", { name: "Preview" }).element();
+    block.scrollTo(0, block.scrollHeight);
+    await expect.element(approve()).toBeEnabled();
+  });
+
   test("tells what the call reads and what changed in it", () => {
     const { el } = show();
     expect(el.textContent).toContain("Reads orders: pandas.DataFrame, 10,000 rows × 3 columns");
@@ -156,13 +197,16 @@ describe.each(hostile)("%s", (_name, raw) => {
   test("in a frame it runs nothing, loads nothing and leads nowhere", async () => {
     const parts: Part[] = [{ kind: "html", text: raw, length: raw.length }];
     const { el } = show({ parts }, plain);
+    await vi.waitFor(() => expect(el.querySelector(".probe")).toBeNull());
     const frame = el.querySelector("iframe");
     expect(frame?.getAttribute("sandbox")).toBe("");
     expect(frame?.hasAttribute("src")).toBe(false);
     await vi.waitFor(() => expect(frame?.contentDocument).toBeNull());
     await settled();
     expect((window as { hurt?: number }).hurt).toBeUndefined();
-    const { left, top, width, height } = (frame as HTMLElement).getBoundingClientRect();
+    const block = frame?.closest(".scroll, .loose") as HTMLElement;
+    expect(getComputedStyle(block).overflow).toMatch(/auto|hidden/);
+    const { left, top, width, height } = block.getBoundingClientRect();
     const card = el.querySelector(".card")?.getBoundingClientRect();
     expect(left >= (card?.left ?? 0) && top >= (card?.top ?? 0)).toBe(true);
     expect(width <= (card?.width ?? 0) && height <= 260).toBe(true);

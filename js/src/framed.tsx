@@ -1,0 +1,110 @@
+// HTML of a preview, shut in a frame that runs nothing, loads nothing and leads nowhere. What scrolls
+// inside of such a frame can not be seen from here: the frame is as tall as its page and scrolls in
+// a block of ours, whose end must be reached as any other's.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ScrollBlock, useShown } from "./args";
+import { Prose } from "./prose";
+import { useUi } from "./ui";
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'";
+const PAPER =
+  "body{margin:8px;background:#fff;color:#000;font:13px/1.5 system-ui,sans-serif}" +
+  "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:2px 6px;text-align:left}";
+
+/** Of a side, in pixels: a larger page is read as its words. */
+const MOST = 20_000;
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+interface FramedProps {
+  html: string;
+  /** Of its place at the gate. */
+  id: string;
+  label: string;
+}
+
+export function Framed({ html, id, label }: FramedProps) {
+  const { say } = useUi();
+  const { gate } = useShown();
+  const [size, setSize] = useState<Size | "unknown" | null>(null);
+  const [probing, setProbing] = useState(true);
+  const place = useRef<HTMLDivElement>(null);
+  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><style>${PAPER}</style><body>${html}`;
+  useLayoutEffect(() => {
+    if (size === null) gate.need(id, label, "open");
+    else gate.reached(id, "open");
+  }, [size, gate, id, label]);
+  useEffect(() => {
+    let width = place.current?.clientWidth;
+    const observer = new ResizeObserver(([entry]) => {
+      const now = entry?.target.clientWidth;
+      if (now !== width) setProbing(true);
+      width = now;
+    });
+    if (place.current) observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  const measure = (probe: HTMLIFrameElement) => {
+    setSize(sizeOf(probe) ?? "unknown");
+    setProbing(false);
+  };
+  const frame = (style: Partial<Size>) => (
+    <iframe sandbox="" referrerpolicy="no-referrer" title={label} srcdoc={page} style={style} />
+  );
+  const whole = size !== "unknown";
+  return (
+    <div class="framed">
+      {!whole && (
+        <>
+          <div class="loose">{frame({})}</div>
+          <p class="cut">{say("preview.html.words")}</p>
+        </>
+      )}
+      <ScrollBlock id={id} label={label} on={size !== null}>
+        <div class="paper" ref={place}>
+          {whole ? frame(size ?? {}) : <Prose html={html} />}
+          {probing && (
+            // It may be looked into, and so measured; it runs and loads as little as what is seen.
+            <iframe
+              class="probe"
+              sandbox="allow-same-origin"
+              referrerpolicy="no-referrer"
+              aria-hidden="true"
+              tabIndex={-1}
+              title={label}
+              srcdoc={page}
+              onLoad={(event) => measure(event.currentTarget)}
+            />
+          )}
+        </div>
+      </ScrollBlock>
+      <p class="cut">{say("preview.html")}</p>
+    </div>
+  );
+}
+
+/** How large a frame has to be so that nothing in it scrolls; null where there is no such size. */
+function sizeOf(probe: HTMLIFrameElement): Size | null {
+  const root = probe.contentDocument?.documentElement;
+  if (!root || [...root.querySelectorAll("body *")].some(hides)) return null;
+  // A page may grow with its frame: measured until it fits, and not for ever.
+  for (let i = 0; i < 4; i++) {
+    const size = { width: root.scrollWidth, height: root.scrollHeight };
+    if (size.width > MOST || size.height > MOST) return null;
+    const fits = size.width <= probe.clientWidth && size.height <= probe.clientHeight;
+    if (fits) return size;
+    probe.style.width = `${Math.max(size.width, probe.clientWidth)}px`;
+    probe.style.height = `${size.height}px`;
+  }
+  return null;
+}
+
+/** Whether a part of the page scrolls, or is cut, by itself. */
+function hides(part: Element): boolean {
+  const style = part.ownerDocument.defaultView?.getComputedStyle(part);
+  if (!style || style.overflow === "visible") return false;
+  return part.scrollHeight > part.clientHeight + 4 || part.scrollWidth > part.clientWidth + 4;
+}
