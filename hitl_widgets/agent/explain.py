@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..policy import FUNCTION, Auto, Judgement, Policy, administrator
+from ..policy import FUNCTION, Auto, Grant, Judgement, Policy, administrator
 from ..request import Evaluation
+from ..standing import Subject, covering
+from .options import RunOptions
 from .proposals import Circumstances, forbidden
-from .tools import Entry
+from .tools import Entry, Tool
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -56,14 +58,17 @@ class Explanation:
 async def explain(
     agent: Agent, tool_name: str, args: Mapping[str, Any], **options: Any
 ) -> Explanation:
-    """Say what an agent's policy makes of a call, without making it.
+    """Say what an agent's policy makes of a call in a new run, without making it.
+
+    Standing grants of the agent's store count, but for those that reach a single run.
 
     Parameters
     ----------
     args
         The call's arguments; validated as a model's would be.
     options
-        As for `Agent.run`: ``require_tool_approval=``, ``request_context=``, ``workspace=``.
+        As for `Agent.run`: ``require_tool_approval=``, ``request_context=``, ``workspace=``,
+        ``thread_id=`` and ``resource_id=`` (grants that reach a conversation).
 
     Raises
     ------
@@ -71,6 +76,8 @@ async def explain(
         The arguments do not fit the tool.
     AgentDefinitionError
         An MCP server of the agent can not be reached.
+    StoreError
+        The standing grants cannot be read.
     """
     given = agent.defaults.with_given(options)
     await agent.prepare()
@@ -89,8 +96,30 @@ async def explain(
     if entry.tool.client and not forbidden(entry):
         evaluation = Evaluation(type="client")
         return Explanation(tool_name, "ask", evaluation, _BECAUSE["client"])
-    judged: Judgement = await seen.judge(entry, checked)
+    grants = await _grants(agent, entry.tool, checked, given)
+    judged: Judgement = await seen.judge(entry, checked, grants)
     return Explanation(tool_name, judged.permission, judged.evaluation, _because(judged))
+
+
+async def _grants(
+    agent: Agent, tool: Tool, args: Mapping[str, Any], given: RunOptions
+) -> list[Grant]:
+    """The standing grants that would cover a call of a run that is yet to begin (R20)."""
+    kept = await agent.desk.read(agent.store.grants, tool.id)
+    secrets = tool.secrets_in(args)
+    subject = Subject(
+        tool_name=tool.id,
+        agent_path=(agent.id,),
+        schema_digest=tool.shape.digest,
+        effect=tool.effect,
+        run_id="",
+        thread_id=given.thread_id,
+        resource_id=given.resource_id,
+        args=args,
+        secrets=secrets,
+        key=await agent.desk.read(agent.store.secret_key) if secrets else None,
+    )
+    return covering(kept, subject)
 
 
 def _because(judged: Judgement) -> str:
@@ -99,6 +128,8 @@ def _because(judged: Judgement) -> str:
         return "it is disabled"
     if said.get("by") == "administrator":
         return "the administrator's file asks for it"
+    if judged.grant is not None:
+        return f"a standing grant lets it through: {judged.grant.words}"
     code = f" (reason code {said.reason_code})" if said.reason_code else ""
     return _BECAUSE.get(said.type, said.type) + code
 

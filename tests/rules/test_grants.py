@@ -70,6 +70,30 @@ class TestAGrantLetsThroughWhatItSays:
         assert (again is not None) == asks
         assert len(did.did) == (1 if asks else 2)
 
+    @pytest.mark.parametrize("call", [{"id": "abc"}, {"id": "abd"}])
+    async def test_explain_knows_of_it(self, tmp_path: Path, call: dict[str, Any]) -> None:
+        store, tools = store_at(tmp_path), [Witness().deleting()]
+        agent = agent_on(store, turn(id="abc"), tools)
+        await grant(agent, EXACT)
+        told = await hitl.explain(agent, "delete_record", call)
+        granted = "a standing grant lets it through: this very call"
+        assert told.permission == ("allow" if call["id"] == "abc" else "ask")
+        assert (told.because == granted) == (told.permission == "allow")
+        hitl.revoke(hitl.grants(store)[0]["id"], store=store)
+        assert (await hitl.explain(agent, "delete_record", call)).permission == "ask"
+
+    async def test_explain_counts_a_conversations_grant_in_it_alone(self, tmp_path: Path) -> None:
+        store, tools = store_at(tmp_path), [Witness().deleting()]
+        agent = agent_on(store, turn(id="x"), tools, memory=hitl.Memory())
+        here = {"thread_id": "t1", "resource_id": "u"}
+        await grant(agent, Rule("tool", "thread", words="in this thread"), **here)
+        for options, permission in ((here, "allow"), ({}, "ask")):
+            told = await hitl.explain(agent, "delete_record", {"id": "y"}, **options)
+            assert told.permission == permission
+        every = {**here, "require_tool_approval": True}
+        told = await hitl.explain(agent, "delete_record", {"id": "y"}, **every)
+        assert told.permission == "ask"
+
     async def test_the_call_says_so_on_its_chunk_and_in_the_audit(self, tmp_path: Path) -> None:
         store, tools = store_at(tmp_path), [Witness().deleting()]
         await grant(agent_on(store, turn(id="abc"), tools), EXACT)
