@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import socket
 import subprocess
@@ -79,7 +80,10 @@ def write_kernelspecs(data: Path) -> None:
             "metadata": {"debugger": False},
         }
         if ipykernel != OWN_KERNEL:
-            spec["env"] = {"PYTHONPATH": str(OTHER_KERNELS / ipykernel)}
+            # Before what this run has on its own path, which may be another copy of the package.
+            ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            path = [str(OTHER_KERNELS / ipykernel), *filter(None, ours)]
+            spec["env"] = {"PYTHONPATH": os.pathsep.join(path)}
         folder = data / "kernels" / kernel_name(ipykernel)
         folder.mkdir(parents=True)
         (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
