@@ -21,8 +21,6 @@ import { useUi } from "./ui";
 import { Waiting } from "./waiting";
 import type { Say } from "./words";
 
-export { Consent, PRESSES } from "./consent";
-
 export function nameOf(view: RequestView, over: boolean, say: Say): string {
   const tool = view.message ?? view.tool;
   if (over) return say("card.decided", { tool });

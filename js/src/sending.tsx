@@ -1,9 +1,8 @@
 // Decisions on several calls, sent as one message: whether it is on its way, what is said of it.
 import { useState } from "preact/hooks";
-import { PRESSES } from "./consent";
+import { useRefusal } from "./consent";
 import type { Ack } from "./generated/messages";
 import type { Question } from "./model";
-import type { Verdict } from "./press";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
 
@@ -11,8 +10,10 @@ export function useSending() {
   const { say, port } = useUi();
   const [said, setSaid] = useState<string | null>(null);
   const [sent, setSent] = useState(false);
+  const { refusal, pressed, forget } = useRefusal();
   const send = (question: Question, answered: (ack: Ack | null) => void = () => {}) => {
     setSent(true);
+    forget();
     setSaid(say("kernel.sending"));
     port
       .ask(question, () => setSaid(say("kernel.sent")))
@@ -22,12 +23,10 @@ export function useSending() {
         answered(answer.type === "ack" ? answer : null);
       });
   };
-  /** A press that counts does it; another says why it does not. */
-  const pressed = (verdict: Verdict, act: () => void) =>
-    verdict === "counts" ? act() : setSaid(say(PRESSES[verdict]));
+  const words = refusal ?? said;
   const status = (
     <p class="said" role="status">
-      {said && <Revealed text={said} />}
+      {words && <Revealed text={words} />}
     </p>
   );
   return { sent, send, pressed, status };

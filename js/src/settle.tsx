@@ -1,23 +1,24 @@
 // A call that started, and whose end nobody knows: a person says what became of it.
 import { useRef, useState } from "preact/hooks";
-import { Consent } from "./consent";
+import { Consent, useRefusal } from "./consent";
 import type { Settle as Message, RequestView } from "./generated/messages";
 import { Dialog, Understood } from "./menu";
 import type { Life } from "./model";
 import type { Verdict } from "./press";
 import { useUi } from "./ui";
-import type { Key } from "./words";
 
 export function Settle({ view, life }: { view: RequestView; life: Life }) {
   const { say, port } = useUi();
   const [asked, setAsked] = useState(false);
   const [sent, setSent] = useState(false);
   const [said, setSaid] = useState<string | null>(null);
+  const { refusal, pressed, forget } = useRefusal();
   const draft = useRef({ text: "" });
   const shut = sent || life === "silent";
   const send = (how: Message["how"], text: string | null = null) => {
     if (shut) return;
     setSent(true);
+    forget();
     setSaid(say("kernel.sending"));
     port
       .ask({ type: "settle", request_id: view.id, how, text }, () => setSaid(say("kernel.sent")))
@@ -26,11 +27,14 @@ export function Settle({ view, life }: { view: RequestView; life: Life }) {
         setSaid(answer.type === "error" ? say("kernel.refused", { words: answer.words }) : null);
       });
   };
-  const again = (verdict: Verdict) =>
-    verdict === "counts" ? send("run_again") : setSaid(say(`press.${verdict}` as Key));
+  const again = (verdict: Verdict) => pressed(verdict, () => send("run_again"));
+  const ask = (on: boolean) => {
+    forget();
+    setAsked(on);
+  };
   const status = (
     <p class="said" role="status">
-      {said ?? (life === "silent" && say("kernel.silent"))}
+      {refusal ?? said ?? (life === "silent" && say("kernel.silent"))}
     </p>
   );
   if (asked) {
@@ -41,7 +45,7 @@ export function Settle({ view, life }: { view: RequestView; life: Life }) {
         hint=""
         about={(text) => <Understood text={text} />}
         draft={draft.current}
-        leave={() => setAsked(false)}
+        leave={() => ask(false)}
         status={status}
         button={(text) => (
           <button
@@ -58,7 +62,7 @@ export function Settle({ view, life }: { view: RequestView; life: Life }) {
   }
   return (
     <div class="foot">
-      <button type="button" class="button" aria-disabled={shut} onClick={() => setAsked(!shut)}>
+      <button type="button" class="button" aria-disabled={shut} onClick={() => ask(!shut)}>
         {say("settle.happened")}
       </button>
       <Consent label={say("settle.again")} enabled={life === "alive"} busy={sent} press={again} />

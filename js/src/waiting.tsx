@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Always } from "./always";
 import { Args } from "./args";
 import { Difference } from "./compare";
-import { Consent, PRESSES } from "./consent";
+import { Consent, useRefusal } from "./consent";
 import type { Decider } from "./decide";
 import { Edit } from "./edit";
 import { Fingerprint, useCompared } from "./fingerprint";
@@ -18,7 +18,6 @@ import { Preview, ReadsChanged } from "./preview";
 import { Silence } from "./silence";
 import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
-import type { Key } from "./words";
 
 type Open = "note" | "reason" | "edit" | "respond" | "always" | null;
 
@@ -44,8 +43,12 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
     () => <Preview view={view} gate={gate} />,
     [gate, JSON.stringify([view.preview, view.reads])],
   );
-  const [said, setSaid] = useState<Key | null>(null);
+  const { refusal, pressed, forget } = useRefusal();
   const [open, setOpen] = useState<Open>(null);
+  const turn = (to: Open) => {
+    forget();
+    setOpen(to);
+  };
   // Asked again: what differs from the call that was approved is what a person came to see.
   const original = view.compare.find((other) => other.label === "original") ?? null;
   // With the same arguments it is what stands around the call that differs.
@@ -62,37 +65,37 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
   // Not `disabled` while shut: a disabled control loses the keyboard's focus.
   const send = (decision: DecisionDoc, edited: string | null = null) => {
     if (shut) return;
-    setSaid(null);
+    forget();
     decider.send(decision, edited);
   };
   const consent =
     (decision: DecisionDoc, edited: string | null = null) =>
     (verdict: Verdict) =>
-      verdict === "counts" ? send(decision, edited) : setSaid(PRESSES[verdict]);
+      pressed(verdict, () => send(decision, edited));
   const can = (verdict: (typeof view.allowed)[number]) => view.allowed.includes(verdict);
   const items = [
     ...(can("approve") && !confirm && view.notes
-      ? [{ label: say("menu.note"), choose: () => setOpen("note") }]
+      ? [{ label: say("menu.note"), choose: () => turn("note") }]
       : []),
     ...(can("decline")
       ? [
-          { label: say("menu.reason"), choose: () => setOpen("reason") },
+          { label: say("menu.reason"), choose: () => turn("reason") },
           { label: say("menu.stop"), choose: () => send({ verdict: "decline", stop: true }) },
         ]
       : []),
-    ...(view.editable ? [{ label: say("menu.edit"), choose: () => setOpen("edit") }] : []),
+    ...(view.editable ? [{ label: say("menu.edit"), choose: () => turn("edit") }] : []),
     ...(can("respond") && !confirm
-      ? [{ label: say("menu.respond"), choose: () => setOpen("respond") }]
+      ? [{ label: say("menu.respond"), choose: () => turn("respond") }]
       : []),
     ...(view.always.length > 0
-      ? [{ label: say("menu.always"), choose: () => setOpen("always") }]
+      ? [{ label: say("menu.always"), choose: () => turn("always") }]
       : []),
   ];
-  const leave = () => setOpen(null);
+  const leave = () => turn(null);
   // Beside the buttons: a line of its own would move them, and a press on what moved is refused.
   const status = (
     <p class="said" role="status">
-      {busy ? say("kernel.sending") : said && say(said)}
+      {busy ? say("kernel.sending") : refusal}
     </p>
   );
   return (

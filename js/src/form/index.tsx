@@ -1,6 +1,6 @@
 // A request for data: what was said, a form, and the buttons that answer it.
 import { useRef, useState } from "preact/hooks";
-import { Consent, PRESSES } from "../card";
+import { Consent, useRefusal } from "../consent";
 import type { Decider } from "../decide";
 import type { RequestView, UnshownDoc } from "../generated/messages";
 import { Dialog, Menu } from "../menu";
@@ -8,7 +8,6 @@ import type { Life } from "../model";
 import type { Verdict } from "../press";
 import { Revealed } from "../text";
 import { useUi } from "../ui";
-import type { Key } from "../words";
 import { dropDraft } from "./draft";
 import { Payload } from "./payload";
 import { SchemaForm, type Sheet } from "./schema-form";
@@ -27,7 +26,7 @@ export interface FormProps {
 export function Form({ view, decider, life }: FormProps) {
   const { say } = useUi();
   const sheet = useRef<Sheet>(null);
-  const [said, setSaid] = useState<Key | null>(null);
+  const { refusal, pressed, forget } = useRefusal();
   const [reasoning, setReasoning] = useState(false);
   const reason = useRef({ text: "" });
   const busy = decider.sending !== "idle";
@@ -41,25 +40,30 @@ export function Form({ view, decider, life }: FormProps) {
   if (form === null) return null;
 
   const decline = (more: { reason?: string | null; stop?: boolean } = {}) => {
-    if (!shut) decider.send({ verdict: "decline", ...more });
+    if (shut) return;
+    forget();
+    decider.send({ verdict: "decline", ...more });
   };
   const submit = async () => {
     if (!armed || busy) return;
-    setSaid(null);
     const read = await sheet.current?.read();
     if (read) decider.send({ verdict: "answer", ...read });
   };
-  const press = (verdict: Verdict) => (verdict === "counts" ? submit() : setSaid(PRESSES[verdict]));
+  const press = (verdict: Verdict) => pressed(verdict, submit);
+  const ask = (on: boolean) => {
+    forget();
+    setReasoning(on);
+  };
   const canDecline = view.allowed.includes("decline");
   const items = canDecline
     ? [
-        { label: say("menu.reason"), choose: () => setReasoning(true) },
+        { label: say("menu.reason"), choose: () => ask(true) },
         { label: say("menu.stop"), choose: () => decline({ stop: true }) },
       ]
     : [];
   const status = (
     <p class="said" role="status">
-      {busy ? say("kernel.sending") : said ? say(said) : countOf(errors.length, say)}
+      {busy ? say("kernel.sending") : (refusal ?? countOf(errors.length, say))}
     </p>
   );
   return (
@@ -79,7 +83,7 @@ export function Form({ view, decider, life }: FormProps) {
           field={say("dialog.field.reason")}
           hint={say("dialog.hint.reason")}
           draft={reason.current}
-          leave={() => setReasoning(false)}
+          leave={() => ask(false)}
           status={status}
           button={(text) => (
             <button

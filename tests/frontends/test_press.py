@@ -1,0 +1,84 @@
+"""A press that comes too early is asked for again, once: the next one is heard (F19)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .card import again, card, stands
+from .test_core import AFTER, DEFINE
+
+if TYPE_CHECKING:
+    from .conftest import Front
+
+everywhere = pytest.mark.parametrize(
+    "front",
+    [
+        "vscode-7.4.0",
+        *(
+            pytest.param(name, marks=pytest.mark.extended)
+            for name in ("lab-7.4.0", "notebook7-7.4.0", "nbclassic-7.4.0")
+        ),
+    ],
+    indirect=True,
+)
+MOVE_AND_PRESS = """button => {
+  button.closest("[role=group]").style.marginTop = "9px";
+  button.getBoundingClientRect();
+  button.click();
+}"""
+# The window's edge, or that of the part of it that scrolls, hides a third of the button.
+CUT = """button => {
+  button.scrollIntoView({ block: "end" });
+  const page = document.scrollingElement;
+  const scrolls = (it) => it.scrollHeight > it.clientHeight + 1
+    && getComputedStyle(it).overflowY !== "visible";
+  let scroller = button.parentElement;
+  while (scroller !== page && !scrolls(scroller)) scroller = scroller.parentElement ?? page;
+  scroller.scrollTop -= button.getBoundingClientRect().height / 3;
+}"""
+
+
+def approve_of(where: Locator) -> Locator:
+    button = card(where).get_by_role("button", name="Approve", exact=True)
+    expect(button).to_be_enabled()
+    return button
+
+
+@everywhere
+def test_the_press_after_one_that_came_too_early_is_heard(front: Front) -> None:
+    book = front.open(DEFINE, front.run("Delete record abc-123"), AFTER)
+    book.run_all()
+    button = approve_of(book.output(1))
+    stands(button)
+    button.evaluate(MOVE_AND_PRESS)
+    expect(again(button)).to_have_text("The card just moved: press again.")
+    stands(button)
+    button.click()
+    expect(again(button)).to_have_count(0)
+    expect(book.output(1)).to_contain_text("Told: {'deleted': 'abc-123'}")
+    book.wait_done()
+    assert book.text(2) == "after ['abc-123']\n"
+
+
+@everywhere
+def test_a_button_that_is_cut_at_the_edge_is_pressed_at_the_second_try_at_latest(
+    front: Front,
+) -> None:
+    book = front.open(DEFINE, "print('tall\\n' * 60)\n" + front.run("Delete"), AFTER)
+    book.run_all()
+    button = approve_of(book.output(1))
+    button.evaluate(CUT)
+    for _ in range(2):
+        stands(button)
+        box = button.bounding_box()
+        assert box is not None
+        book.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4)
+        if again(button).count() == 0:
+            break
+    assert again(button).count() == 0
+    expect(book.output(1)).to_contain_text("Told: {'deleted': 'abc-123'}")
+    book.wait_done()
+    assert book.text(2).endswith("after ['abc-123']\n")
