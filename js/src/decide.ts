@@ -89,6 +89,7 @@ export function useLook(on: boolean) {
     const card = ref.current;
     if (!card || !on) return;
     const who = {};
+    const unsubscribe = port.alive.subscribe(redraw);
     port.alive.greet();
     let inView = false;
     const look = () => {
@@ -113,7 +114,6 @@ export function useLook(on: boolean) {
       [window, "focus"],
     ] as const;
     for (const [target, name] of events) target.addEventListener(name, look);
-    const unsubscribe = port.alive.subscribe(redraw);
     return () => {
       observer.disconnect();
       for (const [target, name] of events) target.removeEventListener(name, look);

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { Card } from "./card";
 import { handOn, watchFocus, watchKeys } from "./focus";
 import type { InboxView, RequestView, RunView } from "./generated/messages";
-import { hear } from "./hearing";
+import { hear, watchKernel } from "./hearing";
 import { Inbox } from "./inbox/index";
 import { freshId, type Model, Port, pageId } from "./model";
 import { isOver, Panel } from "./panel";
@@ -54,7 +54,9 @@ export function mount({ model, el, host }: MountProps, hub: Pick<Model, "get">):
   guardKeys(root);
   draw();
   void hear(model);
+  const unwatch = watchKernel(model, () => port.alive.gone());
   return () => {
+    unwatch();
     for (const event of events) model.off(event, draw);
     port.close();
     render(null, root);

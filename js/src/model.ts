@@ -7,7 +7,16 @@ export interface Model {
   off(event: string, callback: (value: never) => void): void;
   send(content: unknown): void;
   /** ipywidgets' own, in front ends that have it. */
-  widget_manager?: { get_model?(id: string): Promise<unknown> };
+  widget_manager?: {
+    get_model?(id: string): Promise<unknown>;
+    kernel?: { disposed?: Signal } | null;
+  };
+}
+
+/** A signal of JupyterLab's. */
+interface Signal {
+  connect(slot: () => void): unknown;
+  disconnect(slot: () => void): unknown;
 }
 
 type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;
@@ -47,6 +56,7 @@ export class Port {
       } catch {
         // The kernel was restarted: ipywidgets refuses to send on a comm that has gone.
         clearTimeout(timer);
+        this.waiting.delete(id);
         silent();
       }
     });
@@ -77,6 +87,8 @@ const FRESH_MS = 5000;
  */
 export class Liveness {
   state: Life = "unknown";
+  /** The page knows that the kernel has gone; "silent" may also be a busy one. */
+  parted = false;
   private at = Number.NEGATIVE_INFINITY;
   private asking = false;
   private lookers = new Set<object>();
@@ -117,7 +129,14 @@ export class Liveness {
 
   heard(): void {
     this.at = performance.now();
-    this.become("alive");
+    this.become("alive", false);
+  }
+
+  /** It is known to be gone: silent at once, until something is heard after all. */
+  gone(): void {
+    this.at = Number.NEGATIVE_INFINITY;
+    this.become("silent", true);
+    if (!this.asking) this.ping();
   }
 
   close(): void {
@@ -143,9 +162,10 @@ export class Liveness {
     });
   }
 
-  private become(state: Life): void {
-    if (state === this.state) return;
+  private become(state: Life, parted = this.parted): void {
+    if (state === this.state && parted === this.parted) return;
     this.state = state;
+    this.parted = parted;
     for (const listener of this.listeners) listener();
   }
 }

@@ -1,5 +1,5 @@
 // One output per run: what it says, what it does, and what waits for a person.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Card } from "./card";
 import type { CallItem, RequestView, RunView, TextItem, Times } from "./generated/messages";
 import { Siblings } from "./siblings";
@@ -40,7 +40,7 @@ export function Panel({ run, requests }: { run: RunView; requests: RequestView[]
 function PanelHead({ run, waits }: { run: RunView; waits: boolean }) {
   const { say, port } = useUi();
   const redraw = useRedraw();
-  useEffect(() => port.alive.subscribe(redraw), [port, redraw]);
+  useLayoutEffect(() => port.alive.subscribe(redraw), [port, redraw]);
   const { parted } = port.alive;
   const [sent, setSent] = useState(false);
   const [silent, setSilent] = useState(false);
