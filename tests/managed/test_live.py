@@ -11,8 +11,9 @@ import pytest
 import hitl_widgets as hitl
 from hitl_widgets.adapters import managed_agents
 from hitl_widgets.adapters.managed.double import custom, delegate, mcp, say, use
+from hitl_widgets.screen.timeline import Timeline
 
-from .conftest import ASK_ALL
+from .conftest import ASK_ALL, TOOLSET
 from .desk import pending, seen, state_of
 
 
@@ -20,6 +21,16 @@ def sent(double: Any) -> list[list[dict[str, Any]]]:
     """The events of every request that sent some."""
     posts = [b for m, p, b in double.requests if m == "POST" and p.endswith("/events")]
     return [body["events"] for body in posts]
+
+
+def drawn(screen: Any) -> list[tuple[str, str, str | None]]:
+    """Tool, status and cause of every call that a panel would show."""
+    timeline = Timeline()
+    for request in screen.drawn.values():
+        timeline.request(request)
+    for chunk in screen.chunks:
+        timeline.add(chunk)
+    return [(call.tool, call.status, call.cause) for call in timeline.calls]
 
 
 @pytest.mark.usefixtures("person")
@@ -44,6 +55,34 @@ class TestAsks:
         assert person.screens[0].title == "double"
         assert "I will clean up." in person.screens[0].text
         assert "Ok." in person.screens[0].text
+
+    async def test_what_a_tool_failed_with_stands_on_the_panel(
+        self, make_double: Any, attach: Any, store: Any, person: Any
+    ) -> None:
+        def broken(name: str, given: Any) -> str:
+            raise OSError(f"{name}: disk\nfull at {given['n']}")
+
+        turns = [[use("bash", n=1), use("bash", n=2)], [say("Ok.")]]
+        double = make_double(turns, perform=broken)
+        live = attach(double, double.new_session(ASK_ALL))
+        fails, declined = await pending(store, 2)
+        await hitl.decide(fails, hitl.Approve())
+        await hitl.decide(declined, hitl.Decline("No."))
+        assert await live.until_idle() == "end_turn"
+        assert drawn(person.screens[0]) == [
+            ("bash", "failed", "OSError: bash: disk full at 1"),
+            ("bash", "declined", None),
+        ]
+
+    async def test_a_call_that_the_session_itself_denies_has_not_failed(
+        self, make_double: Any, attach: Any, person: Any
+    ) -> None:
+        auto = {"type": TOOLSET, "default_config": {"permission_policy": {"type": "auto"}}}
+        turns = [[use("bash", n=1)], [say("Ok.")]]
+        double = make_double(turns, judge=lambda *_: ("deny", "risky"))
+        live = attach(double, double.new_session([auto]))
+        assert await live.until_idle() == "end_turn"
+        assert drawn(person.screens[0]) == [("bash", "declined", None)]
 
     @pytest.mark.parametrize(("reason", "told"), [("Use trash.", "Use trash."), (None, None)])
     async def test_decline_denies_with_the_reason_or_with_words_that_say_what_to_do(

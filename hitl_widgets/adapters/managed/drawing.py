@@ -64,9 +64,14 @@ class Drawing:
 
     def _result(self, event: Event, path: tuple[str, ...]) -> None:
         target = str(event.get("tool_use_id") or event.get("mcp_tool_use_id"))
-        kind = "tool-error" if event.get("is_error") else "tool-result"
-        call_id = self._call_id(target) or target
-        self._run.say(kind, path, tool_call_id=call_id, result=event.get("content"))
+        call, told = self._history.calls.get(target), event.get("content")
+        about: dict[str, Any] = {"tool_call_id": self._call_id(target) or target}
+        if not event.get("is_error"):
+            self._run.say("tool-result", path, **about, result=told)
+        elif call is not None and call.denied:
+            self._run.say("tool-output-denied", path, **about, reason=_text(told))
+        else:
+            self._run.say("tool-error", path, **about, error=_text(told))
 
 
 def _text(content: Any) -> str:

@@ -53,6 +53,11 @@ class Waiting:
         return self.kind is not None and self.answer is None and self.closed is None
 
     @property
+    def denied(self) -> bool:
+        """Whether it may not run: by the session's own policy, or by whoever answered."""
+        return "deny" in (permission_of(self.event), (self.answer or {}).get("result"))
+
+    @property
     def name(self) -> str:
         """The tool, with the MCP server that has it."""
         server = self.event.get("mcp_server_name")

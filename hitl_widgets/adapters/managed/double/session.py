@@ -261,7 +261,10 @@ class Session:
     def _run(self, call: Call) -> None:
         name, given = call.event["name"], call.event["input"]
         self.ran.append((name, given))
-        self._result(call, self._perform(name, given))
+        try:
+            self._result(call, self._perform(name, given))
+        except Exception as e:  # noqa: BLE001  # the tool has failed, and the session goes on
+            self._result(call, f"{type(e).__name__}: {e}", error=True)
 
     def _result(self, call: Call, text: str, *, error: bool = False) -> None:
         mcp = call.kind == "mcp"
