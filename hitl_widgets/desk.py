@@ -60,6 +60,10 @@ class Expert(Protocol):
         """Evaluate the policy on edited arguments; `NotPermitted` when it denies (R10)."""
         ...
 
+    async def preview_edit(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
+        """The preview of a call with edited, checked arguments; None: it has none here."""
+        ...
+
     @property
     def title(self) -> str | None:
         """What people call whom `resume` drives on; None: it cannot be driven on from here."""
@@ -382,6 +386,25 @@ class Desk(News):
             raise already(asked)
         checked = await self._edited(asked, dict(edited))
         return checked["decision"]["args"], checked["edited"]["digests"]
+
+    async def preview_edit(
+        self, request: Request | str, edited: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """What the tool's preview shows of an edit; None: it has none, or is not known here.
+
+        Raises
+        ------
+        RequestNotFound, InvalidAnswer
+            Nothing could be previewed.
+        """
+        id_ = request.id if isinstance(request, Request) else request
+        asked = await self.read(self.store.request, id_)
+        expert = self.experts.get(asked.agent_id)
+        args = unmask(dict(edited), await self._args(asked), asked.secrets)
+        checked = None if expert is None else expert.check_args(asked, args)
+        if expert is None or checked is None:
+            return None
+        return await expert.preview_edit(asked, checked)
 
     async def _granted(self, request: Request, decision: Decision, rule: Rule) -> dict[str, Any]:
         if not isinstance(decision, Approve) or decision.args is not None:

@@ -57,6 +57,12 @@ class Expert:
                 "denies it. The request is still pending."
             )
 
+    async def preview_edit(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
+        """See `desk.Expert`."""
+        asker = at(self.agent, request.agent_path)
+        entry = asker.entries.get(request.tool_name) if asker else None
+        return None if entry is None else (await entry.tool.look(args)).preview
+
     async def _circumstances(self, request: Request, entries: Mapping[str, Entry]) -> Circumstances:
         desk = self.agent.desk
         root = Frame.load(await desk.read(desk.store.frame, request.run_id))

@@ -53,6 +53,12 @@ class DeskPort(Protocol):
         """What an edit would run (secrets masked), and its digests; nothing is decided."""
         ...
 
+    async def preview_edit(
+        self, request: Request | str, edited: Mapping[str, Any], /
+    ) -> dict[str, Any] | None:
+        """What the tool's preview shows of an edit; None: it has none, or is not known here."""
+        ...
+
     async def decide_all(
         self,
         decisions: Sequence[tuple[Request | str, Decision, str | None]],

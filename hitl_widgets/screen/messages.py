@@ -144,6 +144,13 @@ class EditDraft(_Doc):
     data: Any
 
 
+class PreviewDraft(_Doc):
+    """An edit that was checked: what would it do."""
+
+    kind: Literal["preview"]
+    key: str = Field(description="Of the `Prepared`.")
+
+
 class GrantDraft(_Doc):
     """A standing grant as a person has chosen it so far."""
 
@@ -165,7 +172,7 @@ class Prepare(_Doc):
     id: str
     request_id: str
     locale: str = Field(description="The language in which the page shows words.")
-    draft: OpenEdit | EditDraft | GrantDraft = Field(discriminator="kind")
+    draft: OpenEdit | EditDraft | PreviewDraft | GrantDraft = Field(discriminator="kind")
 
 
 class Settle(_Doc):
@@ -249,6 +256,9 @@ class Prepared(_Doc):
     args: str | None = Field(default=None, description="JSON text of the edited arguments.")
     secrets: dict[str, str] = Field(default_factory=dict[str, str])
     words: str | None = Field(default=None, description="The grant's exact rule.")
+    preview: PreviewDoc | None = Field(
+        default=None, description="Of the edited call, when it was asked for and can be made here."
+    )
 
 
 class Looked(_Doc):

@@ -22,7 +22,8 @@ from ..standing import check as check_rule
 from ..visible import visible
 from ..words import say
 from . import formdata
-from .messages import EditDraft, FormDoc, GrantDraft, Prepare, Prepared
+from .messages import EditDraft, FormDoc, GrantDraft, Prepare, Prepared, PreviewDraft
+from .preview_views import told_doc
 from .views import is_editable, json_text, secret_digests
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ _prepared: _Kept[tuple[str, Approve, Rule | None]] = _Kept()
 
 
 async def prepare(desk: DeskPort, message: Prepare) -> tuple[FormDoc | None, Prepared | None]:
-    """Open a form of the arguments, check an edit, or put a standing grant in words."""
+    """Open a form of the arguments, check or preview an edit, put a standing grant in words."""
     request = await desk.look_up(message.request_id)
     match message.draft:
         case EditDraft(data=data):
             return None, await _edit(desk, request, data)
+        case PreviewDraft(key=key):
+            return None, await _previewed(desk, request, key)
         case GrantDraft():
             return None, _grant(request, message.draft, message.locale.partition("-")[0])
         case _:
@@ -107,6 +110,13 @@ async def _edit(desk: DeskPort, request: Request, data: Any) -> Prepared:
     key = new_id("p")
     _prepared.put(key, (request.id, Approve(args=args), None))
     return Prepared(key=key, args=json_text(told), secrets=secret_digests(request, digests))
+
+
+async def _previewed(desk: DeskPort, request: Request, key: str) -> Prepared:
+    """What the edit under `key` would do, as the tool's own preview says."""
+    approval, _ = prepared(request.id, key)
+    told = await desk.preview_edit(request.id, approval.args or {})
+    return Prepared(key=key, preview=None if told is None else told_doc(told))
 
 
 # -- granting ------------------------------------------------------------------------------------

@@ -12,9 +12,11 @@ from .preview_messages import PreviewDoc, ReadChange, ReadDoc
 
 def preview_doc(request: Request) -> PreviewDoc | None:
     """The preview of a request, or None without one."""
-    told = request.preview
-    if told is None:
-        return None
+    return None if request.preview is None else told_doc(request.preview)
+
+
+def told_doc(told: Mapping[str, Any]) -> PreviewDoc:
+    """A preview as `previews.look` made it."""
     return PreviewDoc.model_validate(
         {
             "made_at": told["made_at"],

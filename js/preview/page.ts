@@ -86,6 +86,7 @@ function prepares(message: PageMessage): Ack {
         key: "p",
         args: null,
         secrets: {},
+        preview: null,
         words:
           'From now on, without asking: delete_record of data-agent with exactly these arguments: id = "abc-123", table = "orders", in this run only. It ends when the tool changes, or when somebody revokes it (hitl.grants() lists all).',
       },

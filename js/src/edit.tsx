@@ -1,13 +1,23 @@
 // Other arguments than those proposed: a form, then what changes, then a yes to exactly that.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Blocked } from "./blocked";
 import { Difference } from "./compare";
 import { Consent } from "./consent";
 import { SchemaForm, type Sheet } from "./form/schema-form";
-import type { DecisionDoc, Failure, FormDoc, Prepared, RequestView } from "./generated/messages";
+import { Gate } from "./gate";
+import type {
+  DecisionDoc,
+  Failure,
+  FormDoc,
+  Prepared,
+  PreviewDoc,
+  RequestView,
+} from "./generated/messages";
 import { Box } from "./menu";
 import type { Verdict } from "./press";
+import { PreviewOf } from "./preview";
 import { Revealed } from "./text";
-import { useUi } from "./ui";
+import { useRedraw, useUi } from "./ui";
 
 export interface PreparingProps {
   view: RequestView;
@@ -29,6 +39,23 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
   const sheet = useRef<Sheet>(null);
   const box = useRef<HTMLDivElement>(null);
   const changes = useRef<HTMLDivElement>(null);
+  // A gate of its own: what stands here is gone when the person leaves.
+  const gate = useMemo(() => new Gate(), [prepared?.key]);
+  const redraw = useRedraw();
+  useEffect(() => gate.subscribe(redraw), [gate, redraw]);
+  const [looking, setLooking] = useState<string | null>(null);
+  const look = async (key: string) => {
+    setLooking(key);
+    const draft = { kind: "preview", key } as const;
+    // The tool's code may take longer than a kernel that listens: that is no silence.
+    const answer = await port.ask(
+      { type: "prepare", request_id: view.id, locale, draft },
+      () => {},
+    );
+    setLooking((now) => (now === key ? null : now));
+    const preview = answer.type === "error" ? null : (answer.prepared?.preview ?? null);
+    setPrepared((now) => (now?.key === key ? { ...now, preview } : now));
+  };
   const ask = async (draft: { kind: "open-edit" } | { kind: "edit"; data: unknown }) => {
     setAsking(true);
     setFailure(null);
@@ -40,6 +67,8 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
     else {
       if (answer.form) setForm(answer.form);
       setPrepared(answer.prepared);
+      if (answer.prepared && view.preview && changed(view, answer.prepared))
+        await look(answer.prepared.key);
     }
   };
   useEffect(() => {
@@ -55,7 +84,7 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
     const read = await sheet.current?.read();
     if (read && !asking) await ask({ kind: "edit", data: read.data });
   };
-  const same = prepared !== null && prepared.args === view.args && sameSecrets(view, prepared);
+  const same = prepared !== null && !changed(view, prepared);
   return (
     <Box name={say("dialog.edit")} leave={leave}>
       <div ref={box} hidden={prepared !== null}>
@@ -76,9 +105,12 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
             />
           )}
           {!same && view.preview && (
-            <p class="why warn">
-              {say(view.preview.bound ? "preview.edited.bound" : "preview.edited")}
-            </p>
+            <Edited
+              view={view}
+              preview={prepared.preview}
+              looking={looking === prepared.key}
+              gate={gate}
+            />
           )}
         </div>
       )}
@@ -89,7 +121,7 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
             <Consent
               key="yes"
               label={say("button.approve.edited")}
-              enabled={armed && !same}
+              enabled={armed && !same && looking === null && gate.open}
               busy={busy}
               press={consent({ verdict: "approve", prepared: prepared.key }, prepared.args)}
             />
@@ -120,8 +152,29 @@ export function Edit({ view, armed, busy, consent, leave, status }: PreparingPro
 
 const NONE: Failure["errors"] = [];
 
-const sameSecrets = (view: RequestView, prepared: Prepared): boolean =>
-  JSON.stringify(view.secrets) === JSON.stringify(prepared.secrets);
+const changed = (view: RequestView, prepared: Prepared): boolean =>
+  prepared.args !== view.args || JSON.stringify(view.secrets) !== JSON.stringify(prepared.secrets);
+
+interface EditedProps {
+  view: RequestView;
+  preview: PreviewDoc | null;
+  looking: boolean;
+  gate: Gate;
+}
+
+/** What the changed call would do, in place of what the call as it was asked would have done. */
+function Edited({ view, preview, looking, gate }: EditedProps) {
+  const { say } = useUi();
+  if (looking) return <p class="none">{say("preview.making")}</p>;
+  if (preview === null) return <p class="why warn">{say("preview.edited")}</p>;
+  return (
+    <>
+      <PreviewOf preview={preview} gate={gate} name={say("preview.edited.name")} place="#edited" />
+      {view.preview?.bound && <p class="why warn">{say("preview.edited.bound")}</p>}
+      <Blocked gate={gate} />
+    </>
+  );
+}
 
 /** What the kernel said against a draft, or that it says nothing. */
 export function Trouble({ failure, silent }: { failure: Failure | null; silent: boolean }) {

@@ -23,45 +23,60 @@ type Part = PreviewDoc["parts"][number];
 
 export function Preview({ view, gate }: { view: RequestView; gate: Gate }) {
   const { say } = useUi();
-  const { preview, reads } = view;
+  const { preview, reads, preview_changed: changed } = view;
   const name = say("preview.name");
-  if (preview === null && reads.length === 0) return null;
+  return (
+    <>
+      {preview && <PreviewOf preview={preview} gate={gate} name={name} changed={changed} />}
+      {reads.length > 0 && <Reads reads={reads} />}
+    </>
+  );
+}
+
+interface PreviewOfProps {
+  preview: PreviewDoc;
+  gate: Gate;
+  name: string;
+  /** Begins the places of its parts at the gate. */
+  place?: string;
+  changed?: boolean;
+}
+
+export function PreviewOf(props: PreviewOfProps) {
+  const { preview, gate, name, place = "#preview", changed = false } = props;
+  const { say } = useUi();
   return (
     <Within gate={gate}>
-      {preview !== null && (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
-        <div class="preview" role="group" aria-label={name}>
-          <Made preview={preview} />
-          {view.preview_changed && <p class="warn">{say("preview.changed")}</p>}
-          {preview.failed !== null && (
-            <p class="warn">
-              <Revealed text={say("preview.failed", { words: preview.failed })} />
-            </p>
-          )}
-          {preview.failed === null && preview.parts.length === 0 && (
-            <p class="cut">{say("preview.empty")}</p>
-          )}
-          {preview.parts.map((part, i) => (
-            <PartView
-              key={i}
-              part={part}
-              id={`#preview-${i}`}
-              label={preview.parts.length > 1 ? `${name} ${i + 1}` : name}
-            />
-          ))}
-        </div>
-      )}
-      {reads.length > 0 && <Reads reads={reads} />}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls */}
+      <div class="preview" role="group" aria-label={name}>
+        <Made preview={preview} name={name} />
+        {changed && <p class="warn">{say("preview.changed")}</p>}
+        {preview.failed !== null && (
+          <p class="warn">
+            <Revealed text={say("preview.failed", { words: preview.failed })} />
+          </p>
+        )}
+        {preview.failed === null && preview.parts.length === 0 && (
+          <p class="cut">{say("preview.empty")}</p>
+        )}
+        {preview.parts.map((part, i) => (
+          <PartView
+            key={i}
+            part={part}
+            id={`${place}-${i}`}
+            label={preview.parts.length > 1 ? `${name} ${i + 1}` : name}
+          />
+        ))}
+      </div>
     </Within>
   );
 }
 
-function Made({ preview }: { preview: PreviewDoc }) {
+function Made({ preview, name }: { preview: PreviewDoc; name: string }) {
   const { say, locale } = useUi();
   return (
     <p class="made">
-      <b>{say("preview.name")}</b>{" "}
-      <span>{say("preview.by", { time: shortClock(preview.made_at, locale) })}</span>
+      <b>{name}</b> <span>{say("preview.by", { time: shortClock(preview.made_at, locale) })}</span>
       {preview.bound && <span> · {say("preview.bound")}</span>}
     </p>
   );

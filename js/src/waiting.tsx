@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Always } from "./always";
 import { Args } from "./args";
+import { Blocked } from "./blocked";
 import { Difference } from "./compare";
 import { Consent, useRefusal } from "./consent";
 import type { Decider } from "./decide";
@@ -16,7 +17,6 @@ import type { Life } from "./model";
 import type { Verdict } from "./press";
 import { Preview, ReadsChanged } from "./preview";
 import { Silence } from "./silence";
-import { Revealed } from "./text";
 import { useRedraw, useUi } from "./ui";
 
 type Open = "note" | "reason" | "edit" | "respond" | "always" | null;
@@ -225,19 +225,5 @@ export function Waiting({ view, decider, life, gate: given }: WaitingProps) {
         </div>
       )}
     </>
-  );
-}
-
-export function Blocked({ gate }: { gate: Pick<Gate, "missing"> }) {
-  const { say, locale } = useUi();
-  const need = gate.missing("open").length > 0 ? "open" : "scroll";
-  const missing = gate.missing(need);
-  if (missing.length === 0) return null;
-  const parts = new Intl.ListFormat(locale).format(missing.slice(0, 5));
-  const more = missing.length > 5 ? `, ${say("args.more", { n: missing.length - 5 })}` : "";
-  return (
-    <p class="alert">
-      <Revealed text={say(`gate.${need}`, { parts: parts + more })} />
-    </p>
   );
 }

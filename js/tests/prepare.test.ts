@@ -158,7 +158,13 @@ describe("a standing grant (R20)", () => {
   const words = (draft: Draft) => `rule ${JSON.stringify(draft)}`;
   beforeEach(() => {
     says = (draft) => ({
-      prepared: { key: `p-${words(draft).length}`, args: null, secrets: {}, words: words(draft) },
+      prepared: {
+        key: `p-${words(draft).length}`,
+        args: null,
+        secrets: {},
+        words: words(draft),
+        preview: null,
+      },
     });
   });
 

@@ -2,7 +2,7 @@
 import axe from "axe-core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { page } from "vitest/browser";
-import type { Ack, PreviewDoc, RequestView } from "../src/generated/messages";
+import type { Ack, Prepared, PreviewDoc, RequestView } from "../src/generated/messages";
 import kernelMessages from "./fixtures/kernel-messages.json";
 import previewed from "./fixtures/previewed.json";
 import { ack, show as showIn } from "./kernel";
@@ -146,25 +146,66 @@ describe("a preview", () => {
     );
   });
 
-  test("is said to be of the call as it was asked, once the arguments are edited", async () => {
+  describe("once the arguments are edited", () => {
     const form = (kernelMessages as unknown as Ack[])[2]?.form ?? null;
-    const prepared = (kernelMessages as unknown as Ack[])[3]?.prepared ?? null;
-    const made = showIn(
-      { view: { ...whole, editable: true } },
-      {
-        answer: (m) =>
-          m.type === "prepare"
-            ? ack(m.id, m.draft.kind === "open-edit" ? { form } : { prepared })
-            : ack(m.id),
-      },
-    );
-    away.push(made.unmount, () => made.el.remove());
-    await page.getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menuitem", { name: "Edit arguments…" }).click();
-    await page.getByRole("button", { name: "Show the changes" }).click();
-    await expect
-      .element(page.getByText(/not of your changes: you will be asked again/))
-      .toBeVisible();
+    const prepared = (kernelMessages as unknown as Ack[])[3]?.prepared as Prepared;
+    const lines = Array.from({ length: 60 }, (_, i) => `deletes ${i}`).join("\n");
+    const of = (text: string): PreviewDoc => ({
+      ...(whole.preview as PreviewDoc),
+      parts: [{ kind: "text", text, length: text.length }],
+    });
+    const changes = () => page.getByRole("group", { name: "Preview of the changed call" });
+    const approveEdited = () => page.getByRole("button", { name: "Approve edited" });
+
+    async function edit(looked: Partial<Ack> | null, bound = true) {
+      const preview = { ...of("deletes nothing"), bound };
+      const made = showIn(
+        { view: { ...whole, ...plain, editable: true, preview } },
+        {
+          answer: (m) => {
+            if (m.type !== "prepare") return ack(m.id);
+            if (m.draft.kind === "open-edit") return ack(m.id, { form });
+            if (m.draft.kind === "edit") return ack(m.id, { prepared });
+            return looked && ack(m.id, looked);
+          },
+        },
+      );
+      away.push(made.unmount, () => made.el.remove());
+      await page.getByRole("button", { name: "More actions" }).click();
+      await page.getByRole("menuitem", { name: "Edit arguments…" }).click();
+      await page.getByRole("button", { name: "Show the changes" }).click();
+      return made.model;
+    }
+
+    test("is made of the changed call, and to be read before it is approved (R10)", async () => {
+      await edit({ prepared: { ...prepared, preview: of(lines) } });
+      await expect.element(changes()).toHaveTextContent("deletes 59");
+      await expect.element(approveEdited()).toBeDisabled();
+      await expect
+        .element(seen("Approve is off until you have scrolled Preview of the changed call"))
+        .toBeVisible();
+      const block = changes().getByRole("region").element();
+      block.scrollTo(0, block.scrollHeight);
+      await expect.element(approveEdited()).toBeEnabled();
+      await expect.element(seen(/you will be asked again, with that/)).toBeVisible();
+    });
+
+    test("is waited for, and its failure blocks nothing", async () => {
+      const model = await edit(null);
+      await expect.element(seen("Making the preview of the changed call…")).toBeVisible();
+      await expect.element(approveEdited()).toBeDisabled();
+      const failed = { ...of(""), failed: "gone", parts: [] };
+      const { id } = model.of("prepare").at(-1) ?? { id: "" };
+      model.fire("msg:custom", ack(id, { prepared: { ...prepared, preview: failed } }));
+      await expect.element(seen("The preview failed: gone.")).toBeVisible();
+      await expect.element(approveEdited()).toBeEnabled();
+    });
+
+    test("is said to be of the call as it was asked where no other can be made", async () => {
+      await edit({ prepared: { ...prepared, preview: null } }, false);
+      await expect.element(seen(/not of your changes: none can be made of them/)).toBeVisible();
+      await expect.element(approveEdited()).toBeEnabled();
+    });
   });
 
   test("has nothing that axe objects to", async () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,45 @@ async def here(store: SqliteStore) -> Here:
 
 
 class TestAnEdit:
+    async def test_is_previewed_with_the_arguments_that_would_run(self, store: SqliteStore) -> None:
+        """R10: before anybody says yes to them; nothing is decided by it."""
+        here = await Here(store, preview=lambda to, token: f"pays {to} with {token}").stop()
+        assert here.request.preview["parts"][0]["text"] == "pays ada with ••••"
+        data = await here.form()
+        edit = (await here.prepare(kind="edit", data={**data, "to": "bob"})).prepared
+        assert edit.preview is None
+        told = (await here.prepare(kind="preview", key=edit.key)).prepared
+        assert told.key == edit.key
+        assert told.preview.parts[0].text == "pays bob with ••••"
+        assert here.store.request(here.request.id).state == "pending"
+        assert not here.ran
+
+    async def test_whose_preview_fails_or_is_too_slow_can_be_approved(
+        self, store: SqliteStore
+    ) -> None:
+        def slow(to: str) -> str:
+            if to == "bob":
+                gone.wait()
+            return to
+
+        gone = threading.Event()
+        here = await Here(store, preview=slow, preview_timeout=0.05).stop()
+        data = await here.form()
+        edit = (await here.prepare(kind="edit", data={**data, "to": "bob"})).prepared
+        told = (await here.prepare(kind="preview", key=edit.key)).prepared
+        gone.set()
+        assert told.preview.failed == "it was not ready within 0.05 s"
+        await here.approve(edit.key)
+        await here.agent.attach(here.request.run_id)
+        assert [call["to"] for call in here.ran] == ["bob"]
+
+    async def test_has_no_preview_where_the_agent_is_not_defined(self, store: SqliteStore) -> None:
+        here = await Here(store, preview=lambda to: to).stop()
+        data = await here.form()
+        edit = (await here.prepare(kind="edit", data=data)).prepared
+        desk_of(store).experts.clear()
+        assert (await here.prepare(kind="preview", key=edit.key)).prepared.preview is None
+
     async def test_runs_what_was_shown_and_keeps_what_was_not_touched(self, here: Here) -> None:
         """R10, R17, F19: the old secret and 2**53 + 1 survive the page."""
         data = await here.form()

@@ -57,6 +57,9 @@ class Known:
         self.asked.append(request.id)
         return (data,)
 
+    async def preview_edit(self, request: hitl.Request, args: dict[str, Any]) -> None:
+        del request, args
+
     async def permit_edit(self, request: hitl.Request, args: dict[str, Any]) -> None:
         del args
         self.asked.append(request.id)

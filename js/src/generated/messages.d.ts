@@ -316,7 +316,7 @@ export interface Prepare {
   request_id: string;
   /** The language in which the page shows words. */
   locale: string;
-  draft: OpenEdit | EditDraft | GrantDraft;
+  draft: OpenEdit | EditDraft | PreviewDraft | GrantDraft;
 }
 
 /** An approval that was checked and can be given: an edit, or a standing grant in words. */
@@ -327,6 +327,8 @@ export interface Prepared {
   secrets: Record<string, string>;
   /** The grant's exact rule. */
   words: string | null;
+  /** Of the edited call, when it was asked for and can be made here. */
+  preview: PreviewDoc | null;
 }
 
 /** What would happen, as the tool's own preview says. */
@@ -336,6 +338,13 @@ export interface PreviewDoc {
   bound: boolean;
   failed: string | null;
   parts: (TablePart | ChangesPart | TextPart | DiffPart | SqlPart | MarkdownPart | HtmlPart | ImagePart)[];
+}
+
+/** An edit that was checked: what would it do. */
+export interface PreviewDraft {
+  kind: "preview";
+  /** Of the `Prepared`. */
+  key: string;
 }
 
 /** A variable that changed since the call was asked before. */

@@ -2,6 +2,7 @@
 // left out; each is decided by itself, and what became of each is told.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ArgCell, Args, ScrollBlock, Within } from "../args";
+import { Blocked } from "../blocked";
 import { Consent } from "../consent";
 import { useLook } from "../decide";
 import { descriptionOf } from "../described";
@@ -16,7 +17,6 @@ import { useSending } from "../sending";
 import { Strip } from "../strip";
 import { Revealed } from "../text";
 import { useRedraw, useUi } from "../ui";
-import { Blocked } from "../waiting";
 import { clock } from "../words";
 import { Report } from "./report";
 
