@@ -98,6 +98,9 @@ class Checks:
     async def permit_edit(self, request: Request, args: dict[str, Any]) -> None:
         """See `desk.Expert`: whether an edit is allowed at all, the framework said at asking."""
 
+    async def preview_edit(self, request: Request, args: dict[str, Any]) -> None:
+        """See `desk.Expert`: other frameworks' tools have no previews."""
+
     @property
     def title(self) -> None:
         """See `desk.Expert`: it cannot be driven on from here."""
