@@ -11,15 +11,8 @@ when the process dies (R14).
 
 from __future__ import annotations
 
-from .asking import (
-    BLOCKED,
-    NO_RETRY,
-    Ask,
-    Check,
-    notes_for_model,
-    plain,
-    receipt_of,
-)
+from ..waiting import plain, receipt_of
+from .asking import BLOCKED, NO_RETRY, Ask, Check, notes_for_model
 from .run import External
 
 __all__ = [

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from ..fingerprint import Fingerprint, digest, mask
-from ..request import (
-    Call,
-    Effect,
-    Evaluation,
-    Kind,
-    Receipt,
-    Request,
-    Run,
-    Verdict,
-    new_id,
-    to_doc,
-    utc,
-)
+from ..request import Effect, Evaluation, Kind, Request, Run, Verdict, new_id, utc
 from ..schema import shape_of
 from ..store.base import NewCall
+from ..waiting import waiting_call
 
 NO_RETRY = "Do not make the same call again; go on without it or ask what to do."
 DECLINED = "A human declined this call to {0}; it did not run.{1} " + NO_RETRY
@@ -127,23 +114,10 @@ def new_call(
 ) -> NewCall:
     """What a framework asks, as a waiting call with its first question."""
     schema = one.input_schema
-    call = Call(
-        id=new_id("c"),
-        run_id=run.id,
-        tool_name=one.name,
-        args=one.args,
-        state="waiting",
-        frame=run.id,
-        turn=turn,
-        index=index,
-        provider_id=one.provider_id,
-        permission="ask",
-        evaluation=Evaluation(type="tool"),
-    )
     request = Request(
         id=new_id("r"),
         run_id=run.id,
-        tool_call_id=call.id,
+        tool_call_id=new_id("c"),
         ordinal=0,
         kind=one.kind,
         tool_name=one.name,
@@ -157,7 +131,7 @@ def new_call(
         effect=one.effect,
         thread_id=run.thread_id,
         allowed=one.allowed,
-        evaluation=call.evaluation,
+        evaluation=Evaluation(type="tool"),
         message=one.message,
         suspend_payload=one.payload,
         resume_schema=one.resume_schema,
@@ -169,8 +143,7 @@ def new_call(
         declined_before=declined_before,
         resumable=run.resumable and not one.parked,
     )
-    named = {n: getattr(request, n) for n in ("tool_name", "kind", "fingerprint", "agent_id")}
-    return NewCall(call, {**to_doc(request), **named}, request)
+    return waiting_call(request, one.args, index=index, provider_id=one.provider_id)
 
 
 def bound_to(
@@ -182,11 +155,6 @@ def bound_to(
     return {"message": message, "payload": digest(payload), "resume_schema": digest(resume_schema)}
 
 
-def plain(value: Any) -> Any:
-    """Any value as JSON, for the record."""
-    return to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
-
-
 def notes_for_model(request: Request) -> dict[str, Any]:
     """What the model must be told with the result of an approved call (R10)."""
     decision = request.decision or {}
@@ -196,25 +164,6 @@ def notes_for_model(request: Request) -> dict[str, Any]:
     if decision.get("note"):
         notes["note_from_human"] = decision["note"]
     return notes
-
-
-def receipt_of(request: Request) -> Receipt | None:
-    """The receipt of a decided request."""
-    if request.decided_at is None:
-        return None
-    return Receipt(
-        request_id=request.id,
-        state=request.state,
-        reviewer=request.reviewer or "",
-        identity_source=request.identity_source or "",
-        via=request.via or "",
-        decided_at=request.decided_at,
-    )
-
-
-def names_of(requests: Sequence[Request]) -> str:
-    """Requests by tool and id, for an error."""
-    return ", ".join(f"{r.tool_name} ({r.id})" for r in requests)
 
 
 def words_of(prompt: Any) -> str:
