@@ -178,14 +178,19 @@ describe("reminders", () => {
       super();
       shown.push({ title, options });
       last = this;
+      open.add(this);
     }
-    close() {}
+    close() {
+      open.delete(this);
+    }
   }
+  const open = new Set<Told>();
   let last: Told;
   let hour = 0;
 
   beforeEach(() => {
     shown.length = 0;
+    open.clear();
     Told.permission = "granted";
     // The desktop itself: a headless browser has none.
     vi.stubGlobal("Notification", Told);
@@ -211,12 +216,12 @@ describe("reminders", () => {
     await expect.element(bell()).toHaveAttribute("aria-pressed", "true");
     tab("hidden");
     await vi.advanceTimersByTimeAsync(REMIND_MS);
-    below({ args: '{"card":"4111 1111"}', tool: "pay" });
+    const { view } = below({ args: '{"card":"4111 1111"}', tool: "pay" });
     await vi.advanceTimersByTimeAsync(1000);
     expect(shown).toEqual([
       {
         title: "pay waits for you",
-        options: { body: "supervisor › data-agent", tag: "hitl-widgets" },
+        options: { body: "supervisor › data-agent", tag: `hitl-widgets ${view.id}` },
       },
     ]);
   });
@@ -249,6 +254,77 @@ describe("reminders", () => {
     expect(shown[1]?.title).toBe("pay waits for you, and its time is nearly over");
     await vi.advanceTimersByTimeAsync(3 * 60_000);
     expect(shown).toHaveLength(2);
+  });
+
+  describe("of one request in two tabs", () => {
+    /** What another page of this origin has told. */
+    const told = () => JSON.parse(localStorage["hitl-widgets:told"]) as string[];
+    const soon = () => new Date(Date.now() + 30_000).toISOString();
+
+    beforeEach(() => {
+      localStorage["hitl-widgets:notifications"] = "on";
+      tab("hidden");
+    });
+
+    test("come from the first of them alone", async () => {
+      const { view } = below();
+      localStorage["hitl-widgets:told"] = JSON.stringify([view.id]);
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(shown).toEqual([]);
+    });
+
+    test("tell of those alone that the other did not tell", async () => {
+      const { view } = below({ tool: "first" });
+      below({ tool: "second" });
+      localStorage["hitl-widgets:told"] = JSON.stringify([view.id]);
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(shown.map((n) => n.title)).toEqual(["second waits for you"]);
+      expect(told()).toEqual([view.id, expect.stringMatching(/^r_/)]);
+    });
+
+    test("tell that the time is nearly over, once for both", async () => {
+      const first = below({ expires_at: soon(), tool: "pay" });
+      localStorage["hitl-widgets:told"] = JSON.stringify([first.view.id]);
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(shown.map((n) => n.title)).toEqual(["pay waits for you, and its time is nearly over"]);
+      expect(told()).toEqual([first.view.id, `${first.view.id} soon`]);
+    });
+
+    test("have one tag, so that two at the same moment are seen as one", async () => {
+      const { view } = below();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(shown[0]?.options).toMatchObject({ tag: `hitl-widgets ${view.id}` });
+      expect(shown[0]?.options).not.toHaveProperty("renotify");
+    });
+
+    test("come though another wrote nonsense there", async () => {
+      localStorage["hitl-widgets:told"] = "{";
+      below();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(shown).toHaveLength(1);
+    });
+
+    test("remember so much and no more", async () => {
+      localStorage["hitl-widgets:told"] = JSON.stringify(Array.from({ length: 600 }, String));
+      const { view } = below();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(told()).toHaveLength(500);
+      expect(told().at(-1)).toBe(view.id);
+    });
+  });
+
+  test("one takes the place of the last, and goes when nothing waits out of sight", async () => {
+    localStorage["hitl-widgets:notifications"] = "on";
+    tab("hidden");
+    const first = below({ tool: "first" });
+    await vi.advanceTimersByTimeAsync(1000);
+    const second = below({ tool: "second" });
+    await vi.advanceTimersByTimeAsync(REMIND_MS);
+    expect(shown).toHaveLength(2);
+    expect([...open]).toEqual([last]);
+    first.decide();
+    second.decide();
+    await vi.waitFor(() => expect(open.size).toBe(0));
   });
 
   test("leave the words of a question in the notebook", async () => {

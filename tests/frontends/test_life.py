@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.notebook import KERNEL_LIMIT, Notebook
+from tests.browser.notebook import KERNEL_LIMIT, PAGE_HELPERS, Notebook
 from tests.browser.session import LabSession, lab_session
 from tests.browser.wire import Wire
 
@@ -82,6 +82,51 @@ def test_a_second_browser_shows_who_decided_and_can_decide_itself(
     expect(book.output(1)).to_contain_text("Told: {'deleted': 'abc-124'}")
     book.wait_done()
     assert book.text(2) == "after ['abc-123', 'abc-124']\n"
+
+
+# A real notification, noted when it is made; and a tab that says it is not looked at.
+AWAY = """() => {
+  window.made = [];
+  window.Notification = class extends window.Notification {
+    constructor(title, options) {
+      super(title, options);
+      window.made.push([title, options.tag]);
+    }
+  };
+  Object.defineProperty(document, "visibilityState", { get: () => "hidden" });
+  localStorage["hitl-widgets:notifications"] = "on";
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.mark.extended
+def test_one_request_in_two_tabs_is_told_on_the_desktop_once(
+    open_lab: OpenLab, lab_page: LabSession
+) -> None:
+    browser = lab_page.page.context
+    browser.grant_permissions(["notifications"])
+    second = LabSession(lab_page.server, browser.new_page(), Wire(lab_page.page))
+    second.page.add_init_script(PAGE_HELPERS)
+    # A workspace of its own: JupyterLab would send a second tab of one workspace elsewhere.
+    second.load(f"{lab_page.server.url}/lab/workspaces/second")
+    try:
+        book = open_lab(DEFINE, RUN)
+        book.run_all()
+        expect(card(book.output(1))).to_be_visible()
+        book.save()
+        other = show_in(second.page, book)
+        expect(card(other.output(1))).to_be_visible()
+        for page in (book.page, other.page):
+            page.evaluate(AWAY)
+        for page in (book.page, other.page):
+            page.wait_for_function("document.title.startsWith('(1) ')")
+        made = [made for page in (book.page, other.page) for made in page.evaluate("made")]
+        assert [title for title, _ in made] == ["delete_record waits for you"]
+        assert made[0][1].startswith("hitl-widgets ")
+    finally:
+        second.page.close()
+        lab_page.load()
+        browser.clear_permissions()
 
 
 @pytest.mark.extended

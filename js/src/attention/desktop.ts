@@ -5,6 +5,12 @@ import type { Say } from "../words";
 import type { Waiting } from "./index";
 
 const KEPT = "hitl-widgets:notifications";
+const TOLD = "hitl-widgets:told";
+/** What is told is remembered until so much else was told. */
+const KEPT_NEWS = 500;
+
+/** A request that ends by itself is news again when so much of its time is left. */
+export const SOON_MS = 60_000;
 
 /** The tool's name; the words of a question stay in the notebook. */
 export const ours = (view: RequestView, say: Say): string =>
@@ -34,15 +40,56 @@ export async function choose(on: boolean): Promise<boolean> {
   return true;
 }
 
-/** Tell it on the desktop, unless the page itself is being looked at. */
-export function tell(first: Waiting, words: string, jump: () => void): void {
+/** What there is to tell of a request: that it waits, and that its time is nearly over. */
+export function news({ view }: Waiting): string[] {
+  const left = view.expires_at === null ? Infinity : Date.parse(view.expires_at) - Date.now();
+  return left < SOON_MS ? [view.id, `${view.id} soon`] : [view.id];
+}
+
+/** Whether no page of this origin has told all of it yet; now one has. */
+function claim(fresh: string[]): boolean {
+  const told = toldBefore();
+  const more = fresh.filter((n) => !told.includes(n));
+  if (more.length > 0) localStorage[TOLD] = JSON.stringify([...told, ...more].slice(-KEPT_NEWS));
+  return more.length > 0;
+}
+
+function toldBefore(): unknown[] {
+  try {
+    const told: unknown = JSON.parse(localStorage[TOLD]);
+    return Array.isArray(told) ? told : [];
+  } catch {
+    return [];
+  }
+}
+
+let shown: Notification | null = null;
+
+/** Tell it on the desktop, once for all pages, unless this page itself is being looked at. */
+export function tell(
+  fresh: Waiting[],
+  words: (fresh: Waiting[]) => string,
+  jump: (to: Waiting) => void,
+): void {
   if (!wanted() || (document.visibilityState === "visible" && document.hasFocus())) return;
+  const untold = fresh.filter((waiting) => claim(news(waiting)));
+  const first = untold[0];
+  if (!first) return;
   const agent = first.view.agent_path.map(plain).join(" › ");
-  // One at a time, from whichever tab: a new one takes the place of the old.
-  const shown = new Notification(words, { body: agent, tag: "hitl-widgets" });
-  shown.onclick = () => {
+  hush();
+  // Two pages that tell at the same moment have the same tag: one takes the other's place, unheard.
+  const tag = `hitl-widgets ${news(first).at(-1)}`;
+  const mine = new Notification(words(untold), { body: agent, tag });
+  mine.onclick = () => {
     window.focus();
-    jump();
-    shown.close();
+    jump(first);
+    mine.close();
   };
+  shown = mine;
+}
+
+/** Take back what this page has told: nothing waits out of sight any more. */
+export function hush(): void {
+  shown?.close();
+  shown = null;
 }

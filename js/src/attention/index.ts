@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { RequestView } from "../generated/messages";
 import { useUi } from "../ui";
 import type { Language } from "../words";
-import { ours, tell } from "./desktop";
+import { hush, news, ours, SOON_MS, tell } from "./desktop";
 import { jump, reachable } from "./jump";
 import { hide, show } from "./pill";
 import { Title } from "./title";
@@ -14,9 +14,6 @@ export const REMIND_MS = 60_000;
 
 /** A view may be drawn a moment before it stands in the page: not out of sight at once. */
 const SETTLE_MS = 250;
-
-/** A request that ends by itself is news again when so much of its time is left. */
-const SOON_MS = 60_000;
 
 export interface Waiting {
   view: RequestView;
@@ -142,12 +139,6 @@ function draw(missed: Waiting[]): void {
     });
 }
 
-/** What there is to tell of a request: that it waits, and that its time is nearly over. */
-function news({ view }: Waiting): string[] {
-  const left = view.expires_at === null ? Infinity : Date.parse(view.expires_at) - Date.now();
-  return left < SOON_MS ? [view.id, `${view.id} soon`] : [view.id];
-}
-
 function remind(missed: Waiting[]): void {
   clearTimeout(timer);
   const fresh = missed.filter((waiting) => news(waiting).some((n) => !told.has(n)));
@@ -156,9 +147,12 @@ function remind(missed: Waiting[]): void {
     for (const waiting of missed) for (const n of news(waiting)) told.add(n);
     remindedAt = Date.now();
     said = words(fresh);
-    tell(fresh[0] as Waiting, said, () => jump((fresh[0] as Waiting).card));
+    tell(fresh, words, ({ card }) => jump(card));
   }
-  if (missed.length === 0) said = "";
+  if (missed.length === 0) {
+    said = "";
+    hush();
+  }
   const next = fresh.length > 0 && wait > 0 ? wait : untilSoon(missed);
   if (next < Infinity) timer = setTimeout(look, Math.min(next, 2 ** 31 - 1) + 10);
 }
