@@ -1,4 +1,5 @@
 // The top of a card: which tool, what it does to the world, why a person is asked, since when.
+import { Expiry } from "./expiry";
 import type { RequestView } from "./generated/messages";
 import { Revealed } from "./text";
 import { useClock, useUi } from "./ui";
@@ -37,11 +38,7 @@ export function Head({ view, live }: { view: RequestView; live: boolean }) {
       </div>
       <Why view={view} />
       {live && <Votes view={view} />}
-      {live && view.expires_at !== null && (
-        <p class="why">
-          {say(`expires.${view.on_expire}`, { left: span(Date.parse(view.expires_at) - now, say) })}
-        </p>
-      )}
+      {live && view.expires_at !== null && <Expiry at={view.expires_at} then={view.on_expire} />}
       {view.declined_before > 0 && (
         <p class="why warn">{say("why.declined", { n: view.declined_before })}</p>
       )}

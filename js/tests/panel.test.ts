@@ -337,9 +337,9 @@ test("siblings with tables are told apart by what the tables are", async () => {
   const table = page.getByRole("region", { name: "delete_record" }).getByRole("table");
   await expect
     .element(table)
-    .toHaveTextContent("pandas.DataFrame, 10 rows × 1 columns, sha256 abababababab");
+    .toHaveTextContent("pandas.DataFrame, 10 rows × 1 column, sha256 abababababab");
   await expect
     .element(table)
-    .toHaveTextContent("pandas.DataFrame, 20 rows × 1 columns, sha256 cdcdcdcdcdcd");
+    .toHaveTextContent("pandas.DataFrame, 20 rows × 1 column, sha256 cdcdcdcdcdcd");
   await expect.element(page.getByText('The same in all: to "archive"')).toBeVisible();
 });
