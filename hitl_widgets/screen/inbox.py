@@ -8,7 +8,7 @@ import logging
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import traitlets
 
@@ -24,7 +24,18 @@ from . import deskport
 from .alike import approvable, check_alike, likeness
 from .compare import comparable
 from .hub import SESSION, HubWidget, locale
-from .inbox_messages import Grants, InboxView, Look, Open, OutcomeDoc, Revoke, Rows, RowsDoc, RunRef
+from .inbox_messages import (
+    Grants,
+    Idle,
+    InboxView,
+    Look,
+    Open,
+    OutcomeDoc,
+    Revoke,
+    Rows,
+    RowsDoc,
+    RunRef,
+)
 from .messages import Ack, Decide, DecideAll, DecideEach, Looked, Prepare, Settle, Shown
 from .panel import OPEN_STATES, RunPanel
 from .record import inbox_record
@@ -43,6 +54,20 @@ SWEEP = 5.0
 """Seconds between looks for processes that died and requests whose time is over."""
 
 _logger = logging.getLogger(__name__)
+
+
+_DECIDED = frozenset({"approved", "answered", "responded", "declined"})
+
+
+class _Read(NamedTuple):
+    """What an inbox reads of its store when something changed."""
+
+    waiting: int
+    unknown: int
+    opened: list[Request]
+    idle: dict[str, Idle]
+    ended: dict[str, tuple[str, Any]]
+    """State and outcome of runs whose panels do not know it yet."""
 
 
 class Inbox(HubWidget):
@@ -83,7 +108,7 @@ class Inbox(HubWidget):
         self._refreshing = False
         super().__init__(
             shows="inbox",
-            view=self._view(*self._counted()),
+            view=self._view(*self._counted(), self._idle(list(self._opened.values()))),
             requests=self._opened_views(),
             **kwargs,
         )
@@ -100,7 +125,7 @@ class Inbox(HubWidget):
     def _refresh_soon(self) -> None:
         loop = self._loop
         if loop is None or loop.is_closed():
-            self._redraw(*self._read())
+            self._redraw(self._read())
         elif not self._refreshing:
             self._refreshing = True
             loop.call_later(REDRAW, lambda: self._on_own_loop(self._refresh))
@@ -108,14 +133,18 @@ class Inbox(HubWidget):
     async def _refresh(self) -> None:
         self._refreshing = False
         try:
-            self._redraw(*await self._desk.read(self._read))
+            self._redraw(await self._desk.read(self._read))
         except HitlError:  # the page keeps what it shows; the next change tries again
             _logger.exception("The inbox could not read its store.")
 
-    def _read(self) -> tuple[int, int, list[Request], dict[str, tuple[str, Any]]]:
+    def _read(self) -> _Read:
         store = self._desk.store
         opened = [found for id_ in list(self._opened) if (found := _found(store, id_))]
-        return *self._counted(), opened, self._runs_that_ended()
+        return _Read(*self._counted(), opened, self._idle(opened), self._runs_that_ended())
+
+    def _idle(self, requests: list[Request]) -> dict[str, Idle]:
+        """Those that are decided while nobody acts on it."""
+        return {r.id: idle for r in requests if (idle := idle_of(self._desk, r)) is not None}
 
     def _runs_that_ended(self) -> dict[str, tuple[str, Any]]:
         """State and outcome of runs whose panels do not know it yet."""
@@ -134,22 +163,16 @@ class Inbox(HubWidget):
         waiting, unknown = (store.search(Search((state,)), limit=0).total for state in WAITING)
         return waiting, unknown
 
-    def _redraw(
-        self,
-        waiting: int,
-        unknown: int,
-        opened: list[Request],
-        runs: dict[str, tuple[str, Any]],
-    ) -> None:
-        for run_id, (state, outcome) in runs.items():
+    def _redraw(self, read: _Read) -> None:
+        for run_id, (state, outcome) in read.ended.items():
             panel = self._panels.get(run_id)
             if panel is not None:
                 panel.ended(state, outcome or {})
-        self._opened.update({r.id: r for r in opened if r.id in self._opened})
+        self._opened.update({r.id: r for r in read.opened if r.id in self._opened})
         self._version += 1
         with self.hold_sync():
             self._draw_opened()
-            self.view = self._view(waiting, unknown)
+            self.view = self._view(read.waiting, read.unknown, read.idle)
 
     def _draw_opened(self) -> None:
         self.requests = self._opened_views()
@@ -159,7 +182,7 @@ class Inbox(HubWidget):
             request_view(request, compare=comparable(request)) for request in self._opened.values()
         ]
 
-    def _view(self, waiting: int, unknown: int) -> dict[str, Any]:
+    def _view(self, waiting: int, unknown: int, idle: dict[str, Idle]) -> dict[str, Any]:
         runs = [
             RunRef(run_id=run_id, panel=f"anywidget:{panel.model_id}")
             for run_id, panel in self._panels.items()
@@ -171,6 +194,7 @@ class Inbox(HubWidget):
             waiting=waiting,
             unknown=unknown,
             runs=runs,
+            idle=idle,
         ).model_dump(mode="json")
 
     # -- what the page asks -----------------------------------------------------------------------
@@ -276,6 +300,7 @@ class Inbox(HubWidget):
             "request_id": shown.request_id,
             "tool": "?" if request is None else text(request.tool_name),
             "fingerprint": shown.fingerprint,
+            "agent": "" if request is None else text(request.agent_id),
         }
         hosted = None if request is None else await self._host(request)
         try:
@@ -284,8 +309,11 @@ class Inbox(HubWidget):
             )
         except HitlError as e:
             self._dismiss(hosted)
-            return OutcomeDoc(**told, state=None, code=type(e).__name__, words=str(e))
-        return OutcomeDoc(**told, state=receipt.state)
+            words = str(e)
+            return OutcomeDoc(**told, state=None, code=type(e).__name__, words=words, idle=None)
+        decided = await self._desk.look_up(shown.request_id)
+        idle = await self._desk.read(idle_of, self._desk, decided)
+        return OutcomeDoc(**told, state=receipt.state, idle=idle)
 
     async def _host(self, request: Request) -> RunPanel | None:
         """A panel under the row for a run that will be driven on here, if it has none yet."""
@@ -342,6 +370,23 @@ def _found(store: Store, request_id: str) -> Request | None:
         return store.request(request_id)
     except RequestNotFound:
         return None
+
+
+def idle_of(desk: Desk, request: Request) -> Idle | None:
+    """Who has to act on a decision that nobody acts on; None where somebody does, or none is due.
+
+    A decision is recorded and runs nothing by itself (R21).
+    """
+    if request.state not in _DECIDED:
+        return None
+    try:
+        run = desk.store.run(request.run_id)
+    except SnapshotNotFound:
+        return None
+    driven = run.id in desk.drivers or desk.store.driver_alive(run)
+    if run.state not in OPEN_STATES or driven or desk.driver_here(run.id, request.agent_id):
+        return None
+    return "agent" if run.kind == "agent" else "again"
 
 
 def _first(desk: Desk) -> dict[str, Request]:

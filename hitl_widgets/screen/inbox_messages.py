@@ -111,6 +111,10 @@ class RowsDoc(Doc):
     )
 
 
+Idle = Literal["agent", "again"]
+"""A decision that nobody acts on: who has to. Its agent, or whoever runs the code again."""
+
+
 class OutcomeDoc(Doc):
     """What became of one of several decisions that were made together."""
 
@@ -120,6 +124,8 @@ class OutcomeDoc(Doc):
     state: State | None = Field(description="None: it did not count.")
     code: str | None = None
     words: str | None = None
+    agent: str = Field(description="The root agent of the call's run.")
+    idle: Idle | None = None
 
 
 class GrantDoc(Doc):
@@ -150,3 +156,7 @@ class InboxView(Doc):
     waiting: int
     unknown: int
     runs: list[RunRef]
+    idle: dict[str, Idle] = Field(
+        description="Of the requests that are opened, those that are decided while nobody acts on "
+        "it: by id."
+    )

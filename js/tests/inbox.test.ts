@@ -12,6 +12,7 @@ import type {
   RowView,
 } from "../src/generated/messages";
 import approval from "./fixtures/approval.json";
+import approved from "./fixtures/approved.json";
 import { ack, show as showIn } from "./kernel";
 
 const inbox = (more: Partial<InboxView> = {}): InboxView => ({
@@ -20,6 +21,7 @@ const inbox = (more: Partial<InboxView> = {}): InboxView => ({
   waiting: 3,
   unknown: 0,
   runs: [],
+  idle: {},
   ...more,
 });
 
@@ -311,6 +313,8 @@ describe("deciding together", () => {
         state: "approved",
         code: null,
         words: null,
+        agent: "supervisor",
+        idle: "agent",
       },
       {
         request_id: "req_1",
@@ -319,6 +323,8 @@ describe("deciding together", () => {
         state: null,
         code: "AlreadyDecided",
         words: "ada was first.",
+        agent: "supervisor",
+        idle: null,
       },
     ];
     show();
@@ -328,6 +334,9 @@ describe("deciding together", () => {
     await button("Approve 3").click();
     await expect.element(page.getByText("1 decided; 1 did not count")).toBeVisible();
     await expect.element(page.getByText("ada was first.")).toBeVisible();
+    await expect
+      .element(page.getByText(/Where agent supervisor is defined, run: await agent.resume_decided/))
+      .toBeVisible();
     expect(kernel.of("decide-each")).toMatchObject([
       {
         decision: { verdict: "approve" },
@@ -337,6 +346,21 @@ describe("deciding together", () => {
         })),
       },
     ]);
+  });
+
+  test("an opened call that is decided while nobody acts on it says who has to", async () => {
+    const decided = { state: "approved", decided: approved.decided } as Partial<RequestView>;
+    const requests = [view(0, decided), view(1, decided), view(2, decided)];
+    show({ idle: { req_0: "agent", req_1: "again" } }, requests);
+    const opened = page.getByRole("region", { name: "Opened: delete_record" });
+    await expect
+      .element(opened.nth(0))
+      .toHaveTextContent(
+        "nothing runs yet: nobody drives this run. Where agent supervisor is defined, run: " +
+          "await agent.resume_decided()",
+      );
+    await expect.element(opened.nth(1)).toHaveTextContent("Run the code that asked again.");
+    await expect.element(opened.nth(2)).not.toHaveTextContent("nothing runs yet");
   });
 
   test("stays off until every argument of every call was reachable", async () => {

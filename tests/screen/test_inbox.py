@@ -429,6 +429,48 @@ class TestRunsThatGoOnFromHere:
         await sent(panel, lambda: panel.view["state"] == "completed")
         other.close()
 
+    async def test_a_decision_that_nobody_acts_on_says_who_has_to(
+        self, store: SqliteStore, desk: Desk
+    ) -> None:
+        """R14, R21: a decision is always recorded, and runs nothing by itself."""
+        witness = Witness()
+        turns = [[hitl.call("delete_record", id="abc-123")], "It is gone."]
+        agent = agent_on(store, turns, [witness.deleting()])
+        [request] = (await agent.generate("Delete it.")).requests
+        known = dict(desk.experts)
+        desk.experts.clear()  # as in a kernel that does not define the agent
+        inbox = Inbox(desk=desk)
+        await ask(inbox, "open", request_id=request.id, open=True)
+        assert inbox.view["idle"] == {}
+        told = await ask(inbox, "decide-each", **each("approve", request))
+        [outcome] = told["outcomes"]
+        assert (outcome["state"], outcome["idle"], outcome["agent"]) == (
+            "approved",
+            "agent",
+            agent.id,
+        )
+        await sent(inbox, lambda: inbox.view["idle"] == {request.id: "agent"})
+        assert witness.did == []
+        desk.experts.update(known)
+        await agent.resume_decided()
+        assert witness.did == ["abc-123"]
+        await sent(inbox, lambda: inbox.view["idle"] == {})
+
+    async def test_what_is_driven_here_is_not_said_to_wait_for_anybody(
+        self, store: SqliteStore, desk: Desk
+    ) -> None:
+        witness = Witness()
+        turns = [[hitl.call("delete_record", id="abc-123")], "It is gone."]
+        agent = agent_on(store, turns, [witness.deleting()])
+        [request] = (await agent.generate("Delete it.")).requests
+        inbox = Inbox(desk=desk)
+        await ask(inbox, "open", request_id=request.id, open=True)
+        [outcome] = (await ask(inbox, "decide-each", **each("approve", request)))["outcomes"]
+        assert outcome["idle"] is None
+        await agent.attach(request.run_id)
+        await sent(inbox, lambda: inbox.requests[0]["state"] == "done")
+        assert inbox.view["idle"] == {}
+
     async def test_a_decision_that_did_not_count_leaves_no_panel(
         self, store: SqliteStore, desk: Desk
     ) -> None:

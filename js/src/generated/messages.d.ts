@@ -253,6 +253,8 @@ export interface InboxView {
   waiting: number;
   unknown: number;
   runs: RunRef[];
+  /** Of the requests that are opened, those that are decided while nobody acts on it: by id. */
+  idle: Record<string, "agent" | "again">;
 }
 
 /** Asks for all of some requests, to decide them together. */
@@ -301,6 +303,9 @@ export interface OutcomeDoc {
   state: "pending" | "approved" | "declined" | "answered" | "responded" | "expired" | "withdrawn" | "executing" | "parked" | "stale" | "blocked" | "refused" | "done" | "failed" | "outcome_unknown" | null;
   code: string | null;
   words: string | null;
+  /** The root agent of the call's run. */
+  agent: string;
+  idle: "agent" | "again" | null;
 }
 
 /** Asks whether the kernel is there and free to listen. */

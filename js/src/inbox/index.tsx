@@ -63,6 +63,7 @@ export function Inbox({ inbox, requests }: { inbox: InboxView; requests: Request
             key={view.id}
             view={view}
             run={run}
+            idle={inbox.idle[view.id]}
             fresh={fresh === view.id}
             close={() => open(view.id)}
           />

@@ -2,19 +2,23 @@
 // the list, where it does not move when other requests come and go.
 import { useEffect, useRef } from "preact/hooks";
 import { Card } from "../card";
-import type { RequestView, RunRef } from "../generated/messages";
+import type { InboxView, RequestView, RunRef } from "../generated/messages";
 import { Revealed } from "../text";
 import { useUi } from "../ui";
+
+type Idle = InboxView["idle"][string];
 
 interface OpenedProps {
   view: RequestView;
   run: RunRef | undefined;
+  /** Decided while nobody acts on it: who has to. */
+  idle: Idle | undefined;
   /** Whether a person has just opened it here. */
   fresh: boolean;
   close: () => void;
 }
 
-export function Opened({ view, run, fresh, close }: OpenedProps) {
+export function Opened({ view, run, idle, fresh, close }: OpenedProps) {
   const { say } = useUi();
   const name = view.message ?? view.tool;
   const section = useRef<HTMLElement>(null);
@@ -44,6 +48,9 @@ export function Opened({ view, run, fresh, close }: OpenedProps) {
         </button>
       </p>
       <Card view={view} />
+      <p class={idle && "why warn"} role="status">
+        {idle && <Revealed text={say(`idle.${idle}`, { agent: view.agent_path[0] ?? "" })} />}
+      </p>
       {run && <RunHere key={run.panel} panel={run.panel} />}
     </section>
   );

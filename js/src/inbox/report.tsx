@@ -8,6 +8,10 @@ export function Report({ outcomes }: { outcomes: OutcomeDoc[] }) {
   const { say } = useUi();
   const went = outcomes.filter((outcome) => outcome.state !== null).length;
   const lost = outcomes.length - went;
+  // Once for each agent, not once for each call.
+  const idle = new Set(
+    outcomes.flatMap(({ idle, agent }) => (idle ? say(`idle.${idle}`, { agent }) : [])),
+  );
   return (
     <div class="report">
       <p role="status">
@@ -16,6 +20,11 @@ export function Report({ outcomes }: { outcomes: OutcomeDoc[] }) {
             ? say("batch.report.lost", { n: went, lost })
             : say("batch.report", { n: went }))}
       </p>
+      {[...idle].map((words) => (
+        <p key={words} class="why warn">
+          <Revealed text={words} />
+        </p>
+      ))}
       {outcomes.length > 0 && (
         <ul aria-label={say("batch.report.name")}>
           {outcomes.map((outcome) => (
