@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .session import LabSession
 
 INBOX = "import hitl_widgets as hitl\nhitl.inbox()"
+PAY = {"tool": "pay"}
 
 
 def ask(store: SqliteStore, n: int, tool: str = "pay", **more: object) -> None:
@@ -37,6 +38,21 @@ def inbox(notebook: Notebook, index: int = 0) -> Locator:
     return notebook.output(index).get_by_role("region", name="Inbox")
 
 
+def with_waiting(notebook: Notebook, *asks: dict[str, str]) -> tuple[SqliteStore, Locator]:
+    """The store of another process that asks `asks`, and the inbox that shows them."""
+    other = SqliteStore(notebook.store)
+    for n, one in enumerate(asks):
+        ask(other, n, **one)
+    notebook.run_all()
+    notebook.wait_done()
+    return other, inbox(notebook)
+
+
+def choose_all_to_decide_together(shown: Locator) -> None:
+    shown.get_by_role("button", name="choose all").click()
+    shown.get_by_role("button", name="Decide together", exact=True).click()
+
+
 def rows(shown: Locator) -> Locator:
     return shown.get_by_role("grid", name="Requests").get_by_role("row")
 
@@ -49,12 +65,7 @@ def test_what_other_processes_ask_appears_and_what_they_decide_vanishes(
     open_notebook: OpenNotebook,
 ) -> None:
     """Live over processes, without a refresh."""
-    notebook = open_notebook(INBOX)
-    other = SqliteStore(notebook.store)
-    ask(other, 0)
-    notebook.run_all()
-    notebook.wait_done()
-    shown = inbox(notebook)
+    other, shown = with_waiting(open_notebook(INBOX), PAY)
     expect(rows(shown)).to_have_count(1)
     ask(other, 1)
     expect(rows(shown)).to_have_count(2)
@@ -93,15 +104,8 @@ def test_a_run_decided_here_goes_on_with_its_panel_under_its_row(
 
 def test_like_calls_are_decided_together_each_by_itself(open_notebook: OpenNotebook) -> None:
     """R1: one that another process decides meanwhile is told, and stops no other."""
-    notebook = open_notebook(INBOX)
-    other = SqliteStore(notebook.store)
-    for n in range(6):
-        ask(other, n, "pay" if n < 5 else "refund")
-    notebook.run_all()
-    notebook.wait_done()
-    shown = inbox(notebook)
-    shown.get_by_role("button", name="choose all").click()
-    shown.get_by_role("button", name="Decide together", exact=True).click()
+    other, shown = with_waiting(open_notebook(INBOX), *[PAY] * 5, {"tool": "refund"})
+    choose_all_to_decide_together(shown)
     together = shown.get_by_role("group", name="Together: pay (5)")
     expect(shown.get_by_role("group", name="Together: refund (1)")).to_be_visible()
     expect(together.get_by_role("row")).to_have_count(6)
@@ -123,16 +127,11 @@ def test_like_calls_are_decided_together_each_by_itself(open_notebook: OpenNoteb
 def test_axe_finds_nothing(lab: LabSession, open_notebook: OpenNotebook, theme: str) -> None:
     notebook = open_notebook(INBOX)
     lab.theme(theme)  # type: ignore[arg-type]
-    other = SqliteStore(notebook.store)
-    for n in range(6):
-        ask(other, n, effect=("destructive" if n % 2 else "write"))
-    notebook.run_all()
-    notebook.wait_done()
-    shown = inbox(notebook)
+    write, destroy = {"effect": "write"}, {"effect": "destructive"}
+    _, shown = with_waiting(notebook, *[write, destroy] * 3)
     named(shown, 1).click()
     expect(shown.get_by_role("region", name="Opened: pay")).to_be_visible()
-    shown.get_by_role("button", name="choose all").click()
-    shown.get_by_role("button", name="Decide together", exact=True).click()
+    choose_all_to_decide_together(shown)
     expect(shown.get_by_role("group", name=re.compile("Together: pay [(]3[)]"))).to_have_count(2)
     assert lab.axe(".hitl-root") == []
     shown.screenshot(path=SCREENSHOTS / f"inbox-{theme.removeprefix('JupyterLab ').lower()}.png")
@@ -142,12 +141,7 @@ def test_the_keyboard_does_all_and_no_key_reaches_the_notebook(
     open_notebook: OpenNotebook,
 ) -> None:
     notebook = open_notebook(INBOX)
-    other = SqliteStore(notebook.store)
-    for n in range(5):
-        ask(other, n)
-    notebook.run_all()
-    notebook.wait_done()
-    shown = inbox(notebook)
+    _, shown = with_waiting(notebook, *[PAY] * 5)
     grid = shown.get_by_role("grid", name="Requests")
     grid.focus()
     keyboard = notebook.page.keyboard
