@@ -166,7 +166,7 @@ def test_a_call_is_compared_with_the_last_one(front: Front) -> None:
     approve(first)
     second = card(book.output(1)).filter(has_text="abc-124")
     second.get_by_role("button", name="Compare with the last decided call").click()
-    expect(second).to_contain_text("1 of 1 values changed")
+    expect(second).to_contain_text("1 of 1 value changed")
     difference = second.get_by_role("region", name="Compared with the last decided call")
     expect(difference).to_contain_text(re.compile(r"was.*abc-123.*now.*abc-124", re.DOTALL))
     approve(second)

@@ -15,7 +15,7 @@ from tests.browser.notebook import KERNEL_LIMIT, PAGE_HELPERS, Notebook
 from tests.browser.session import LabSession, lab_session
 from tests.browser.wire import Wire
 
-from .card import approve, card, decided
+from .card import approve, card, decided, expect_silent
 from .conftest import slug
 from .jupyter_books import new_page
 from .test_core import AFTER, DEFINE, TWICE
@@ -226,6 +226,24 @@ print(len(pages()))
     book.wait_done()
     expect(book.output(2)).not_to_be_in_viewport()
     assert book.text(3) == "1\n"
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("end", ["kill_kernel", "shutdown"])
+def test_a_kernel_that_ends_is_said_on_its_card_at_once(open_lab: OpenLab, end: str) -> None:
+    """R12: nobody has to touch the card."""
+    book = open_lab(DEFINE, RUN)
+    book.run_all()
+    shown = card(book.output(1))
+    expect(shown.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    if end == "kill_kernel":
+        book.kill_kernel()
+    else:
+        book.page.evaluate(
+            "async path => { await harness.panel(path).sessionContext.shutdown() }", book.name
+        )
+    expect_silent(shown)
+    expect(book.output(1).get_by_role("button", name="Cancel")).to_be_disabled()
 
 
 def test_a_kernel_that_stands_still_is_not_believed_to_have_heard(open_lab: OpenLab) -> None:

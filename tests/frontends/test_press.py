@@ -63,6 +63,27 @@ def test_the_press_after_one_that_came_too_early_is_heard(front: Front) -> None:
     assert book.text(2) == "after ['abc-123']\n"
 
 
+@pytest.mark.parametrize("front", ["vscode-7.4.0"], indirect=True)
+def test_what_was_said_goes_when_it_was_read_or_when_a_dialog_opens(front: Front) -> None:
+    book = front.open(DEFINE, front.run("Delete record abc-123"))
+    book.run_all()
+    button = approve_of(book.output(1))
+    stands(button)
+    button.evaluate(MOVE_AND_PRESS)
+    expect(again(button)).to_have_count(1)
+    expect(again(button)).to_have_count(0)
+    button.evaluate(MOVE_AND_PRESS.replace("9px", "3px"))
+    expect(again(button)).to_have_count(1)
+    shown = card(book.output(1))
+    shown.get_by_role("button", name="More actions").click()
+    shown.get_by_role("menuitem", name="Decline with a reason…").click()
+    expect(shown.get_by_role("dialog")).to_be_visible()
+    assert again(button).count() == 0
+    shown.get_by_role("button", name="Cancel").click()
+    expect(button).to_be_visible()
+    assert again(button).count() == 0
+
+
 @everywhere
 def test_a_button_that_is_cut_at_the_edge_is_pressed_at_the_second_try_at_latest(
     front: Front,
