@@ -20,6 +20,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from .errors import NotDescribable
+from .fingerprint import steps
 from .schema import shape_of
 
 ROWS = 20
@@ -79,7 +80,34 @@ def describe_arguments(
                 told.args[name] = _describe(value, f"/{_escape(name)}", told, f"{where}({name}=…)")
         except RecursionError as e:
             raise NotDescribable(f"{where}({name}=…) holds itself: it has no exact form.") from e
+    # A digest of all of it is searched for what is masked in it: it takes part unseen, too.
+    told.secrets += [
+        "".join(f"/{_escape(step)}" for step in (*path, "sha256"))
+        for path in _digested(told.args)
+        if any(_inside(path, steps(secret)) for secret in told.secrets)
+    ]
     return told
+
+
+def _digested(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where tables, arrays and files stand, which are told by a digest of their content."""
+    if isinstance(value, dict):
+        parts = cast("dict[str, Any]", value)
+        if KIND in parts and "sha256" in parts:
+            yield path
+            return
+        for name, part in parts.items():
+            yield from _digested(part, (*path, name))
+    elif isinstance(value, list):
+        for i, part in enumerate(cast("list[Any]", value)):
+            yield from _digested(part, (*path, str(i)))
+
+
+def _inside(path: Sequence[str], secret: Sequence[str]) -> bool:
+    """Whether a secret's steps lead into what stands at `path`."""
+    return len(secret) > len(path) and all(
+        s in (p, "*") for p, s in zip(path, secret, strict=False)
+    )
 
 
 def describe_owner(owner: Any) -> Any:

@@ -50,6 +50,11 @@ def _forms(secret: str) -> Iterable[str]:
         yield repr(text)[1:-1]
 
 
+def hides() -> bool:
+    """Whether anything is hidden now."""
+    return bool(_hidden.get())
+
+
 def masked(text: str) -> str:
     """`text` without any of what is hidden now."""
     for secret in _hidden.get():

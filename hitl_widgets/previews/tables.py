@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar, cast
 
 from ..describe import describe_table
-from .masks import masked
+from .masks import hides, masked
 
 Row = TypeVar("Row")
 
@@ -36,8 +36,41 @@ def table(value: Any) -> dict[str, Any]:
         "columns": [[_cell(str(name)), str(kind)] for name, kind in names[:COLUMNS]],
         "index": None if index is None else index[: len(shown)],
         "rows": shown,
-        "sha256": told["sha256"],
+        "sha256": _sha(value),
     }
+
+
+def _sha(value: Any) -> str:
+    """Digest of all of a table; of what may be shown of it, where something is hidden.
+
+    An open digest of the rest would be searched for a short secret.
+    """
+    told = describe_table(value)
+    if not hides():
+        return str(told["sha256"])
+    names = [[_open(name), kind] for name, kind in told["columns"].items()]
+    content = hashlib.sha256(json.dumps([told["type"], told["shape"], names]).encode())
+    for row in _rows(value):
+        content.update(repr([_open(cell) for cell in row]).encode("utf-8", "surrogatepass"))
+    return content.hexdigest()
+
+
+def _rows(value: Any) -> Iterable[Sequence[Any]]:
+    """All rows of a table, with their labels if they have any."""
+    if type(value).__module__.startswith("pandas"):
+        frame = value.to_frame() if type(value).__name__ == "Series" else value
+        return frame.itertuples(index=True, name=None)
+    frame = value.collect() if type(value).__name__ == "LazyFrame" else value
+    frame = frame.to_frame() if type(frame).__name__ == "Series" else frame
+    return frame.iter_rows()
+
+
+def _open(cell: Any) -> Any:
+    """A cell as it may be told: itself, or its text without what is hidden."""
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    text = str(cell)
+    shown = masked(text)
+    return cell if shown == text else shown
 
 
 def _fitting(rows: list[Row]) -> list[Row]:
@@ -100,10 +133,6 @@ def changes(before: Any, after: Any) -> dict[str, Any]:
         **left,
         "sha256": digest,
     }
-
-
-def _sha(frame: Any) -> str:
-    return str(describe_table(frame)["sha256"])
 
 
 Texts = dict[Any, dict[Any, Any]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pytest
 from pydantic import SecretStr
 
@@ -178,6 +179,34 @@ class TestAPreview:
         assert shown[0]["parts"][0]["text"] == "with ••••"
         assert shown[2]["parts"][0]["rows"] == [["••••"]]
         assert "s3cret" not in str(shown)
+
+    @pytest.mark.parametrize("pins", [("1234", "9876"), (1234, 9876)])
+    async def test_tells_no_digest_that_could_be_searched_for_a_secret(
+        self, tmp_path: Path, pins: tuple[Any, Any]
+    ) -> None:
+        """R17: of tables that differ in what is masked alone, the digests are one."""
+
+        def show(pin: Any) -> Any:
+            now = pd.DataFrame(
+                {"who": ["Ada", "Bob"], "pin": [pin, type(pin)("5555")]}, index=[pin, 0]
+            )
+            return [now, pl.DataFrame({"pin": [pin]}), hitl.previews.changes(now.iloc[:0], now)]
+
+        @hitl.tool(require_approval=True, preview=show, secret=("/pin",))
+        async def publish(pin: str | int) -> None:
+            "Publish."
+
+        told: list[Any] = []
+        for n, pin in enumerate(pins):
+            turns = [[hitl.call("publish", pin=pin)], "."]
+            (tmp_path / str(n)).mkdir()
+            run = await agent_on(store_at(tmp_path / str(n)), turns, [publish]).generate("go")
+            told.append(run.requests[0].preview)
+        assert [part["sha256"] for part in told[0]["parts"]] == [
+            part["sha256"] for part in told[1]["parts"]
+        ]
+        assert told[0]["digest"] == told[1]["digest"]
+        assert str(pins[0]) not in str(told[0]["parts"])
 
     @pytest.mark.parametrize(
         ("secret", "show"),

@@ -478,6 +478,26 @@ class TestTables:
         assert told["columns"] == {"id": "int64", "name": told["columns"]["name"]}
         assert told["rows"][0] == [1, "a"]
 
+    async def test_a_digest_over_a_masked_column_takes_part_unseen(self) -> None:
+        """R17: an open one would be searched for what is masked."""
+        pd = pytest.importorskip("pandas")
+        one, other = (pd.DataFrame({"id": [1], "pin": [pin]}) for pin in (1234, 9876))
+
+        @hitl.require_approval(secret=("/users/*/rows/*/1",))
+        async def store(users: Any, plain: Any) -> None: ...
+
+        seen = scripted(hitl.Approve(), hitl.Approve())
+        with hitl.reviewer(seen):
+            await store([one], one)
+            await store([other], one)
+        first, second = seen.seen
+        assert first.args["users"][0]["rows"] == [[1, "••••"]]
+        assert first.args == second.args
+        assert first.args["users"][0]["sha256"] == "••••"
+        assert len(first.args["plain"]["sha256"]) == 64
+        assert first.fingerprint != second.fingerprint
+        assert first.digests["/users/0/sha256"] != second.digests["/users/0/sha256"]
+
     async def test_columns_of_one_name_are_all_shown(self) -> None:
         pd = pytest.importorskip("pandas")
 
