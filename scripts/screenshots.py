@@ -5,6 +5,7 @@ Usage: python -m scripts.screenshots
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -36,8 +37,13 @@ agent = hitl.Agent(
 )
 
 
+# No picture shows where it was taken: the store stands in the notebook's folder, as in a home.
 INBOX = (
-    """import hitl_widgets as hitl
+    """import os
+import hitl_widgets as hitl
+
+os.environ["HOME"] = os.getcwd()
+hitl.configure(store=os.path.expanduser("~/hitl.db"))
 
 @hitl.tool(require_approval=True, effect="destructive")
 async def delete_record(table: str, id: str) -> str:
@@ -95,6 +101,7 @@ def take(session: LabSession) -> None:
 def main() -> None:
     """Take all pictures."""
     PICTURES.mkdir(exist_ok=True)
+    os.environ["LOGNAME"] = "ada"  # no picture names whose machine it was taken on
     with (
         tempfile.TemporaryDirectory() as root,
         running_lab(Path(root)) as server,

@@ -8,6 +8,7 @@ import logging
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import traitlets
@@ -189,7 +190,7 @@ class Inbox(HubWidget):
             if panel.comm is not None
         ]
         return InboxView(
-            store=self._desk.store.location,
+            store=_at_home(self._desk.store.location),
             version=self._version,
             waiting=waiting,
             unknown=unknown,
@@ -387,6 +388,14 @@ def idle_of(desk: Desk, request: Request) -> Idle | None:
     if run.state not in OPEN_STATES or driven or desk.driver_here(run.id, request.agent_id):
         return None
     return "agent" if run.kind == "agent" else "again"
+
+
+def _at_home(location: str) -> str:
+    """A path as people write it: no inbox, and no picture of one, need tell whose home it is in."""
+    path = Path(location)
+    with suppress(RuntimeError, ValueError):  # nobody's home is known, or it is elsewhere
+        return str(Path("~") / path.relative_to(Path.home()))
+    return location
 
 
 def _first(desk: Desk) -> dict[str, Request]:

@@ -95,6 +95,14 @@ class TestTheList:
         assert inbox.requests == []
         assert (inbox.view["waiting"], inbox.view["unknown"]) == (12, 0)
 
+    async def test_its_store_is_named_as_people_name_what_is_in_their_home(
+        self, desk: Desk, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert Inbox(desk=desk).view["store"] == store.location
+        folder, _, name = store.location.rpartition("/")
+        monkeypatch.setenv("HOME", folder)
+        assert Inbox(desk=desk).view["store"] == f"~/{name}"
+
     async def test_it_is_filtered_and_sorted(self, desk: Desk, store: SqliteStore) -> None:
         asked(store, 1, "pay", agent_id="ada", origin={"notebook": "a.ipynb"}, thread_id="t")
         asked(store, 2, "drop", {"table": "orders"}, agent_id="bob")
