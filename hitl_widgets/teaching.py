@@ -27,6 +27,7 @@ from .agent.tools import Tool
 from .errors import HitlError
 from .request import Effect, Request, State
 from .schema import shape_of
+from .trail import table
 
 __all__ = ["Question", "Result", "class_table", "expect", "question", "quiz"]
 
@@ -164,14 +165,12 @@ class Result:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{'✓ right' if a.ok else '✗ wrong'}</td><td>{html.escape(a.tool_name)}</td>"
-            f"<td>{html.escape(_said(a))}</td><td>{html.escape(a.consequence)}</td></tr>"
+        rows = (
+            ("✓ right" if a.ok else "✗ wrong", a.tool_name, _said(a), a.consequence)
             for a in self.answers
         )
-        head = "<tr><th></th><th>Call</th><th>You</th><th>What it would have done</th></tr>"
-        caption = f"{html.escape(self.name)}: {self.score} of {len(self.answers)} right"
-        return f"<table><caption>{caption}</caption>{head}{rows}</table>"
+        heads = ("", "Call", "You", "What it would have done")
+        return table(heads, rows, caption=f"{self.name}: {self.score} of {len(self.answers)} right")
 
     def to_json(self) -> dict[str, Any]:
         """What the file holds."""
@@ -349,17 +348,13 @@ class ClassTable(list[dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         names = ("student", "quiz", "score", "of", "wrong", "seconds", "finished_at")
-        head = "".join(f"<th>{n}</th>" for n in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(row[n]))}</td>" for n in names) + "</tr>"
-            for row in self
-        )
+        shown = table(names, ([_cell(row[name]) for name in names] for row in self))
         bad = "".join(
             f"<li><code>{html.escape(p)}</code>: {html.escape(why)}</li>"
             for p, why in self.refused.items()
         )
         more = f"<p>Not read:</p><ul>{bad}</ul>" if bad else ""
-        return f"<table><tr>{head}</tr>{body}</table>{more}"
+        return shown + more
 
 
 def _cell(value: Any) -> str:

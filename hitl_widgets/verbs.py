@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,7 +14,7 @@ from .desk import desk_of
 from .errors import NotAsked
 from .request import Decision, Receipt, Request, Reviewer, State, utc
 from .store import Store
-from .trail import History
+from .trail import History, table
 
 _DECIDED: tuple[State, ...] = tuple(s for s in get_args(State) if s != "pending")
 
@@ -184,12 +183,8 @@ class Grants(list[dict[str, Any]]):
         if not self:
             return "<p>No standing grants.</p>"
         names = ("id", "words", "reviewer", "reach", "expires_at")
-        head = "".join(f"<th>{n}</th>" for n in names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(g[n]))}</td>" for n in names) + "</tr>"
-            for g in self
-        )
-        return f"<table><tr>{head}</tr>{rows}</table><p>End one: hitl.revoke(id)</p>"
+        shown = table(names, ([_cell(grant[name]) for name in names] for grant in self))
+        return f"{shown}<p>End one: hitl.revoke(id)</p>"
 
 
 def grants(store: Any = None) -> Grants:

@@ -22,7 +22,7 @@ from ..request import Request
 from ..screen.hub import hub, on_hello, pages
 from ..screen.surface import WidgetSurface
 from ..surface import RunScreen
-from ..terminal import put
+from ..terminal import Prompts, put
 from ..words import say
 from . import kernel, subshell
 from .frontend import detect
@@ -178,8 +178,7 @@ class _Beside:
         self._cards_are_dead = cards_are_dead
         self._advise = advise
         self._advice: asyncio.Task[None] | None = None
-        self._loop = asyncio.get_running_loop()
-        self._asked: dict[str, asyncio.Task[None]] = {}
+        self._prompts = Prompts(self._offer)
 
     def chunk(self, chunk: Chunk) -> None:
         """Show it in the panel."""
@@ -188,25 +187,17 @@ class _Beside:
     def request(self, request: Request) -> None:
         """Show it in the panel, and ask in the box when it is needed."""
         self._panel.request(request)
-        self._soon(self._ask, request)
+        self._prompts.put(request)
 
     def paused(self) -> None:
         """Take the box away; the card stays."""
         self._panel.paused()
-        self._soon(self._close)
+        self._prompts.close()
 
     def ended(self, state: str, outcome: dict[str, Any]) -> None:
         """Take the box away; the panel shows the end."""
         self._panel.ended(state, outcome)
-        self._soon(self._close)
-
-    def _soon(self, do: Callable[..., None], *args: Any) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(do, *args)
-
-    def _ask(self, request: Request) -> None:
-        if request.state == "pending" and request.id not in self._asked:
-            self._asked[request.id] = self._loop.create_task(self._offer(request))
+        self._prompts.close()
 
     async def _offer(self, request: Request) -> None:
         if self._cards_are_dead():
@@ -215,15 +206,11 @@ class _Beside:
             return
         else:
             # Beside the box, not before it: looking around may take a while.
-            self._advice = self._loop.create_task(self._advise())
+            self._advice = asyncio.ensure_future(self._advise())
             why = "box.unseen"
         if self._box is not None:
             self._box.say(say(why, self._box.locale))
             await put(request, self._desk, self._box)
-
-    def _close(self) -> None:
-        for task in self._asked.values():
-            task.cancel()
 
 
 def output_here() -> Callable[[], AbstractContextManager[Any]]:

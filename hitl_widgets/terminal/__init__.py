@@ -11,6 +11,7 @@ from __future__ import annotations
 from .asking import put
 from .device import Device, Left, Person, find
 from .keys import key_of
+from .prompts import Prompts
 from .shown import asker, outcome, state, summary
 from .surface import TerminalSurface
 
@@ -18,6 +19,7 @@ __all__ = [
     "Device",
     "Left",
     "Person",
+    "Prompts",
     "TerminalSurface",
     "asker",
     "find",

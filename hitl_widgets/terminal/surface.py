@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Container
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -12,6 +11,7 @@ from ..events import Chunk
 from ..request import Request
 from .asking import put
 from .device import Device
+from .prompts import Prompts
 
 __all__ = ["TerminalSurface"]
 
@@ -90,35 +90,20 @@ class TerminalScreen:
     """`surface.RunScreen`: a prompt for each pending request. Belongs to the loop it is made on."""
 
     def __init__(self, device: Device, desk: Desk) -> None:
-        self._device = device
-        self._desk = desk
-        self._loop = asyncio.get_running_loop()
-        self._asked: dict[str, asyncio.Task[Any]] = {}
+        self._prompts = Prompts(lambda request: put(request, desk, device))
 
     def chunk(self, chunk: Chunk) -> None:
         """Say nothing."""
 
     def request(self, request: Request) -> None:
         """Ask, once."""
-        self._soon(self._ask, request)
+        self._prompts.put(request)
 
     def paused(self) -> None:
         """Nobody waits any more: take the prompts away. The requests stay as they are."""
-        self._soon(self._close)
+        self._prompts.close()
 
     def ended(self, state: str, outcome: dict[str, Any]) -> None:
         """Take the prompts away."""
         del state, outcome
-        self._soon(self._close)
-
-    def _soon(self, do: Callable[..., None], *args: Any) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(do, *args)
-
-    def _ask(self, request: Request) -> None:
-        if request.state == "pending" and request.id not in self._asked:
-            self._asked[request.id] = self._loop.create_task(put(request, self._desk, self._device))
-
-    def _close(self) -> None:
-        for task in self._asked.values():
-            task.cancel()
+        self._prompts.close()

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .history import History
 from .patterns import Blind, Repeated
+from .tables import table
 
-__all__ = ["Blind", "History", "Repeated"]
+__all__ = ["Blind", "History", "Repeated", "table"]

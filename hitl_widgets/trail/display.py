@@ -21,6 +21,7 @@ from ..visible import visible
 from ..words import say
 from .patterns import Blind, Repeated
 from .plots import VERDICTS, Bar, bars, legend
+from .tables import table
 
 ROWS = 200
 """Decisions that a cell shows, the newest."""
@@ -150,7 +151,7 @@ def _let_through(requests: Sequence[Request], locale: str) -> str:
         for r in requests[-ROWS:]
     ]
     title = html.escape(say("history.same.list", locale, n=len(requests)))
-    return f"<details><summary>{title}</summary>{_table(heads, rows)}</details>"
+    return f"<details><summary>{title}</summary>{table(heads, rows)}</details>"
 
 
 def _values(request: Request) -> str:
@@ -228,7 +229,7 @@ def _by_tool(rows: Sequence[Row], locale: str) -> str:
         counts = [str(bar.counts.get(verdict, 0)) for verdict in VERDICTS]
         body.append([visible(bar.label), *counts, middle])
     title = html.escape(say("history.numbers", locale))
-    return f"<details><summary>{title}</summary>{_table(heads, body, numbers=1)}</details>"
+    return f"<details><summary>{title}</summary>{table(heads, body, numbers=1)}</details>"
 
 
 def _decisions(rows: Sequence[Row], locale: str, *, full: bool) -> str:
@@ -243,7 +244,7 @@ def _decisions(rows: Sequence[Row], locale: str, *, full: bool) -> str:
     return (
         f"<p>{label}</p>"
         f'<div class="hitl-rows" role="region" tabindex="0" aria-label="{label}">'
-        f"{_table(heads, body)}</div>"
+        f"{table(heads, body)}</div>"
     )
 
 
@@ -271,19 +272,3 @@ def _cell(value: Any) -> str:
             return f"{value:.1f}"
         case _:
             return visible(json.dumps(value, ensure_ascii=False))
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 99) -> str:
-    """Columns from `numbers` on hold numbers."""
-
-    def tag(column: int) -> str:
-        return ' class="hitl-number"' if column >= numbers else ""
-
-    head = "".join(f'<th scope="col"{tag(n)}>{html.escape(h)}</th>' for n, h in enumerate(heads))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{tag(n)}>{html.escape(cell)}</td>" for n, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
