@@ -45,6 +45,8 @@ class Watch {
 
   judge(now: number): Verdict {
     this.look(now);
+    // Where it is, no press would ever count: the next one is to find it in view.
+    if (this.visibleSince === null) this.element.scrollIntoView({ block: "nearest" });
     if (this.visibleSince === null || now - this.visibleSince < VISIBLE_MS) return "early";
     if (now - this.movedAt < STILL_MS) return "moved";
     return "counts";
