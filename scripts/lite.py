@@ -32,6 +32,12 @@ LITE = ROOT / "lite"
 WORK = ROOT / ".cache" / "lite"
 SITE = ROOT / "build" / "lite"
 
+LESSONS = ("01_first_approval",)
+"""Those whose cells say what is different in a page."""
+
+INSTALL = "%pip install -q hitl-widgets"
+"""Begins a lesson there: the wheels are the site's own."""
+
 KERNEL_NEEDS = ("comm", "ipython", "micropip")
 """What the Pyodide kernel loads before the first cell."""
 
@@ -127,10 +133,13 @@ def _index(pyodide: Path, wheels: Path) -> None:
 
 def _lessons_into(folder: Path) -> None:
     folder.mkdir()
-    for lesson in sorted(LITE.glob("*.py")):
-        made = notebooks.notebook(lesson.read_text("utf-8"))
+    for name in LESSONS:
+        source = (notebooks.LESSONS / f"{name}.py").read_text("utf-8")
+        made = notebooks.notebook(source, where="page")
         made.metadata = nbformat.from_dict(KERNEL)
-        (folder / f"{lesson.stem}.ipynb").write_text(nbformat.writes(made) + "\n", "utf-8")
+        first = next(cell for cell in made.cells if cell.cell_type == "code")
+        first.source = f"{INSTALL}\n{first.source}"
+        (folder / f"{name}.ipynb").write_text(nbformat.writes(made) + "\n", "utf-8")
 
 
 KERNEL = {

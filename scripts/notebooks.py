@@ -2,8 +2,9 @@
 
 A lesson is a Python file in the "percent" format that Jupytext and VS Code read: ``# %%`` begins
 a code cell, ``# %% [markdown]`` a text cell. In a cell of an exercise a line ``# solution:`` parts
-what the student gets from what stands in notebooks/solutions/. Run it after an edit; a test
-compares::
+what the student gets from what stands in notebooks/solutions/. ``only="page"`` behind either is for
+JupyterLite, where Python runs in the page, ``only="kernel"`` for everywhere else. Run it after an
+edit; a test compares::
 
     python scripts/notebooks.py              # every lesson
     python scripts/notebooks.py 04 07        # these
@@ -42,18 +43,26 @@ KERNEL = {
 TIMEOUT = 300
 
 
-def notebook(source: str, *, solved: bool = False) -> nbformat.NotebookNode:
-    """The notebook of a lesson, with its exercises open or solved."""
+def notebook(source: str, *, solved: bool = False, where: str = "kernel") -> nbformat.NotebookNode:
+    """The notebook of a lesson, with its exercises open or solved.
+
+    Parameters
+    ----------
+    where
+        Where its Python runs: in a ``"kernel"``, or in the ``"page"``.
+    """
     cells: list[nbformat.NotebookNode] = []
-    for index, block in enumerate(source.split("# %%")[1:]):
+    for block in source.split("# %%")[1:]:
         head, _, body = block.partition("\n")
+        if "only=" in head and f'only="{where}"' not in head:
+            continue
         text = body.strip("\n")
         if "[markdown]" in head:
             lines = [line.removeprefix("#").removeprefix(" ") for line in text.splitlines()]
             cell = nbformat.v4.new_markdown_cell("\n".join(lines))
         else:
             cell = nbformat.v4.new_code_cell(_part(text, solved=solved))
-        cell["id"] = f"cell-{index}"  # stable: a random one would change the file at each run
+        cell["id"] = f"cell-{len(cells)}"  # stable: a random one would change the file at each run
         cells.append(cell)
     return nbformat.v4.new_notebook(cells=cells, metadata=KERNEL)
 

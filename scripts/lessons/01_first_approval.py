@@ -1,4 +1,13 @@
-# %% [markdown]
+# %% [markdown] only="page"
+# # 1 · Your first approval, without a server
+#
+# An agent wants to delete something. Before it may, **you** see exactly what it would run, and
+# decide. Python runs inside this page: nothing is installed, nothing leaves it, and the model is
+# a script. This takes five minutes.
+#
+# Run the cells one after the other (Shift+Enter). The first one takes some seconds.
+
+# %% [markdown] only="kernel"
 # # 1 · Your first approval
 #
 # An agent wants to delete something. Before it may, **you** see exactly what it would run, in
@@ -42,11 +51,26 @@ agent = hitl.Agent(
 # Run the next cell. A card appears: the tool, its argument, why you are asked, and a
 # **fingerprint** of exactly this call. Nothing has been deleted yet. Press **Approve**.
 
-# %%
+# %% [markdown] only="page"
+# In this page no click reaches Python while a cell runs, so the run is *started*: the cell ends
+# at once, and the agent waits for you in the background.
+
+# %% only="page"
+first = agent.start("Delete the old order")
+
+# %% only="kernel"
 result = await agent.run("Delete the old order")
 result.text
 
-# %% [markdown]
+# %% [markdown] only="page"
+# The tool ran once, and the model went on. Look:
+
+# %% only="page"
+assert first.done(), "decide on the card above first, then run this cell again"
+result = await first
+result.text
+
+# %% [markdown] only="kernel"
 # The cell waited for you, the tool ran once, and the model went on. In the card's place stands its
 # record: plain text that is saved with the notebook. And the old order? Look:
 
@@ -70,13 +94,30 @@ careful = hitl.Agent(
     ),
     tools=[delete_record],
 )
+
+# %% only="page"
+second = careful.start("Delete the customer")
+
+# %% only="page"
+assert second.done(), "decide on the card above first, then run this cell again"
+result = await second
+result.text
+
+# %% only="kernel"
 result = await careful.run("Delete the customer")
 result.text
 
 # %%
 assert "xyz-789" in records, "approved by mistake? Run the first cell again, then the one above"
 
-# %% [markdown]
+# %% [markdown] only="page"
+# ## What stays
+#
+# Every decision is kept: what was asked, who decided, when, after how long. Here it is kept in
+# the page's memory and is gone with it. Where Python runs on a computer it is a file, which
+# survives a restart, as does a card that nobody has decided yet.
+
+# %% [markdown] only="kernel"
 # ## What stays
 #
 # Every decision is kept: what was asked, who decided, when, after how long. It survives a
@@ -91,7 +132,11 @@ hitl.history()
 #
 # **1a.** Make a tool `archive_record(id)` that needs approval and moves a record from `records`
 # to `archived`. **1b.** Let an agent call it for `"xyz-789"` and approve. Then run the check.
-#
+
+# %% [markdown] only="page"
+# In this page: with `start` again.
+
+# %% [markdown] only="kernel"
 # Every lesson ends with two exercises; solutions are in the folder `solutions`.
 
 # %%

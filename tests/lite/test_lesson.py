@@ -123,6 +123,7 @@ def test_the_first_lesson_by_hand_without_a_server(lesson: Lesson) -> None:
     expect(where).to_contain_text("Approved by")
     assert "I was told: {'deleted': 'an old order'}" in lesson.do("assert first.done()")
 
+    lesson.do("careful = hitl.Agent(")
     lesson.do("second = careful.start")
     where = lesson.output(lesson.cell("second = careful.start"))
     decline_with(card(where), "Keep the customer.")

@@ -116,6 +116,25 @@ def test_the_first_lesson_shows_both_outcomes(monkeypatch: pytest.MonkeyPatch) -
     assert "{'xyz-789': 'a customer'}" in said
 
 
+def test_in_a_page_the_first_lesson_starts_its_runs() -> None:
+    """There no click reaches Python while a cell runs: one that waits would wait for ever."""
+    source = (notebooks.LESSONS / "01_first_approval.py").read_text("utf-8")
+    here, page = (
+        [c.source for c in notebooks.notebook(source, where=where).cells if c.cell_type == "code"]
+        for where in ("kernel", "page")
+    )
+    runs = [cell for cell in page if cell not in here]
+    assert [cell.partition("(")[0] for cell in runs if ".start(" in cell] == [
+        "first = agent.start",
+        "second = careful.start",
+    ]
+    assert not any(".run(" in cell for cell in page)
+    assert [cell for cell in here if cell not in page] == [
+        'result = await agent.run("Delete the old order")\nresult.text',
+        'result = await careful.run("Delete the customer")\nresult.text',
+    ]
+
+
 def test_the_second_lesson_asks_in_three_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     said = text(run(LESSONS[1], monkeypatch))
     assert "Trip(city='Oslo', days=2, travel_by='train')" in said
