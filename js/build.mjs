@@ -32,6 +32,26 @@ export const ownRegistry = {
   },
 };
 
+/** The languages' tables have the same keys: they are written once, in English. */
+export const sameKeys = {
+  name: "same-keys",
+  setup({ onLoad }) {
+    onLoad({ filter: /words[/\\][a-z]+\.json$/ }, async ({ path }) => {
+      if (path.endsWith("en.json")) return null;
+      const [en, words] = await Promise.all(
+        [join(dirname(path), "en.json"), path].map(async (file) =>
+          JSON.parse(await readFile(file, "utf8")),
+        ),
+      );
+      const values = JSON.stringify(Object.keys(en).map((key) => words[key]));
+      const contents = `import en from "./en.json";
+        const values = ${values};
+        export default Object.fromEntries(Object.keys(en).map((key, i) => [key, values[i]]));`;
+      return { contents, resolveDir: dirname(path) };
+    });
+  },
+};
+
 export const options = {
   absWorkingDir: here,
   entryPoints: ["src/main.tsx"],
@@ -50,8 +70,9 @@ export const options = {
     "markdown-to-jsx/react": "./src/form/no-markdown.ts",
     "fast-uri": "./src/form/no-uri.ts",
     "react-is": "./src/form/no-react-is.ts",
+    "fast-equals": "./src/form/no-fast-equals.ts",
   },
-  plugins: [cssText, ownRegistry],
+  plugins: [cssText, ownRegistry, sameKeys],
 };
 
 /** The license text of every package that ends up in the bundle, in a fixed order. */

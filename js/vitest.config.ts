@@ -35,6 +35,10 @@ export default defineConfig({
       },
       { find: "fast-uri", replacement: new URL("src/form/no-uri.ts", import.meta.url).pathname },
       {
+        find: "fast-equals",
+        replacement: new URL("src/form/no-fast-equals.ts", import.meta.url).pathname,
+      },
+      {
         find: "react-is",
         replacement: new URL("src/form/no-react-is.ts", import.meta.url).pathname,
       },
