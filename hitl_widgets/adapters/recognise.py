@@ -42,14 +42,22 @@ async def run(agent: Any, prompt: Any = None, **kwargs: Any) -> Any:
     Raises
     ------
     AgentDefinitionError
-        Nothing that is known here.
+        Nothing that is known here, or of a version that is not.
     RunSuspended, NoReviewer
         Nobody can be asked here.
     """
     adapter = _adapter(agent)
     if adapter is None:
         return await agent.run(prompt, **kwargs)
-    return await importlib.import_module(f".{adapter}", __package__).run(agent, prompt, **kwargs)
+    try:
+        module = importlib.import_module(f".{adapter}", __package__)
+    except ImportError as e:
+        extra = "hitl-widgets[langchain]" if adapter == "langchain" else "hitl-widgets"
+        raise AgentDefinitionError(
+            f"This agent's library is too old or too new for hitl.run ({e}): "
+            f"pip install --upgrade '{extra}'"
+        ) from e
+    return await module.run(agent, prompt, **kwargs)
 
 
 def _adapter(agent: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sqlite3
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import hitl_widgets as hitl
 from hitl_widgets.desk import desk_of
 from hitl_widgets.store import open_store
+
+Paths = tuple[str, ...]
+BOTH = ("a.csv", "b.csv")
 
 
 def say(*words: object) -> None:
@@ -47,14 +51,45 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-async def pydantic_ai(key: str | None, *, hangs: bool = False) -> Any:
-    """Run a pydantic-ai agent that deletes two files."""
+def die() -> None:
+    """As a crash would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_when_decided() -> None:
+    """Between the decision and whatever acts on it."""
+
+    def look(request: hitl.Request) -> None:
+        if request.state == "approved":
+            die()
+
+    desk_of(open_store(os.environ["HITL_STORE"])).subscribe(look)
+
+
+def is_kept() -> bool:
+    """Whether a tool's result is."""
+    return any(r.state == "done" for r in open_store(os.environ["HITL_STORE"]).requests())
+
+
+async def pydantic_ai(
+    key: str | None, *, hangs: bool = False, dies: str = "", paths: Paths = BOTH
+) -> Any:
+    """Run a pydantic-ai agent that deletes files."""
     from pydantic_ai import Agent
 
     from .pyd import scripted
 
-    wants = [("delete_file", {"path": "a.csv"}), ("delete_file", {"path": "b.csv"})]
-    agent: Agent[None, Any] = Agent(scripted(wants, "finished"), name="boss")
+    wants = [("delete_file", {"path": path}) for path in paths]
+    model = scripted(wants, "finished")
+    answer: Any = model.function
+
+    def answer_or_die(messages: Any, info: Any) -> Any:
+        if dies == "before the checkpoint" and is_kept():
+            die()
+        return answer(messages, info)
+
+    model.function = answer_or_die
+    agent: Agent[None, Any] = Agent(model, name="boss")
 
     @agent.tool_plain(requires_approval=True)
     async def delete_file(path: str) -> str:
@@ -62,13 +97,22 @@ async def pydantic_ai(key: str | None, *, hangs: bool = False) -> Any:
         log(path)
         if hangs and path == "b.csv":
             await hang()
+        if dies == "in the tool":
+            die()
         return f"deleted {path}"
 
     return await hitl.run(agent, "clean up", key=key)
 
 
-async def langchain(thread: str, *, mode: Any = "per_call", hangs: bool = False) -> Any:
-    """Run a LangChain agent that deletes two files, kept in a file beside the store."""
+async def langchain(
+    thread: str,
+    *,
+    mode: Any = "per_call",
+    hangs: bool = False,
+    dies: str = "",
+    paths: Paths = BOTH,
+) -> Any:
+    """Run a LangChain agent that deletes files, kept in a file beside the store."""
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     from .graphs import delete_graph
@@ -77,10 +121,18 @@ async def langchain(thread: str, *, mode: Any = "per_call", hangs: bool = False)
         log(path)
         if hangs and path == "b.csv":
             await hang()
+        if dies == "in the tool":
+            die()
         return f"deleted {path}"
 
-    async with AsyncSqliteSaver.from_conn_string(os.environ["HITL_STORE"] + ".graph") as saver:
-        graph = delete_graph(saver, "a.csv", "b.csv", mode=mode, delete=delete)
+    class Saver(AsyncSqliteSaver):
+        async def aput_writes(self, *args: Any, **kwargs: Any) -> None:
+            if dies == "before the checkpoint" and is_kept():
+                die()
+            await super().aput_writes(*args, **kwargs)
+
+    async with Saver.from_conn_string(os.environ["HITL_STORE"] + ".graph") as saver:
+        graph = delete_graph(saver, *paths, mode=mode, delete=delete)
         # "sync": what a killed process has checkpointed is no matter of luck.
         config = {"configurable": {"thread_id": thread}}
         return await hitl.run(graph, "clean up", config=config, durability="sync")
@@ -103,20 +155,31 @@ async def langchain_thread(thread: str) -> Any:
 
 
 async def main(act: str, name: str, how: str) -> None:
-    """Run an agent whose reviewer passes, unless `how` is ``headless`` (``race``: on a line)."""
-    hangs = how == "hangs"
+    """Run an agent whose reviewer passes, unless `how` is ``headless`` (``race``: on a line).
+
+    ``one``: with one call, and nobody there; ``dies …``: with one call, approved at once, and a
+    death where it says.
+    """
+    options: dict[str, Any] = {"hangs": how == "hangs", "dies": how.removeprefix("dies ")}
+    if how == "one" or how.startswith("dies "):
+        options["paths"] = ("a.csv",)
     acts: dict[str, Any] = {
-        "pydantic_ai": lambda: pydantic_ai(None if name == "-" else name, hangs=hangs),
-        "langchain": lambda: langchain(name, hangs=hangs),
-        "batched": lambda: langchain(name, mode="batched", hangs=hangs),
+        "pydantic_ai": lambda: pydantic_ai(None if name == "-" else name, **options),
+        "langchain": lambda: langchain(name, **options),
+        "batched": lambda: langchain(name, mode="batched", **options),
         "thread": lambda: langchain_thread(name),
     }
+    if how == "dies when decided":
+        die_when_decided()
     if how == "race":
         say("ready")
         sys.stdin.readline()
     try:
-        if how in ("headless", "race"):
+        if how in ("headless", "race", "one"):
             result = await acts[act]()
+        elif how.startswith("dies "):
+            with hitl.reviewer(lambda _: hitl.Approve()):
+                result = await acts[act]()
         else:
             with hitl.reviewer(passes):
                 result = await acts[act]()

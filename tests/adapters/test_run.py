@@ -62,6 +62,40 @@ except hitl.AgentDefinitionError:
         )
         assert done.stdout.strip() == "loaded: []"
 
+    @pytest.mark.parametrize(
+        ("missing", "make"),
+        [
+            ("pydantic_ai.capabilities", "from tests.adapters.pyd import delete_agent as make"),
+            ("langchain_core.runnables.config", "from tests.adapters.graphs import delete_graph"),
+        ],
+        ids=["pydantic-ai", "langchain"],
+    )
+    def test_a_library_that_lacks_something_says_what_to_install(
+        self, missing: str, make: str
+    ) -> None:
+        """Its own module that is not there yet, or not any more."""
+        code = f"""
+import asyncio, sys
+import hitl_widgets as hitl
+{make}
+if {missing!r}.startswith("pydantic"):
+    agent = make([], "a")
+else:
+    from langgraph.checkpoint.memory import InMemorySaver
+    agent = delete_graph(InMemorySaver(), "a", delete=lambda path: path)
+sys.modules[{missing!r}] = None
+try:
+    asyncio.run(hitl.run(agent, "hi"))
+except hitl.AgentDefinitionError as e:
+    print(e)
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert "too old or too new" in done.stdout
+        assert missing in done.stdout
+        assert "pip install --upgrade 'hitl-widgets" in done.stdout
+
 
 class Screen:
     """What one run showed."""

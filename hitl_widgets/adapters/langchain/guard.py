@@ -7,19 +7,22 @@ tool again after a crash, or under a second resume: this is what stops it (R1).
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp
 
-from ..errors import NotPermitted
-from ..external import External, plain
-from ..request import new_id
+from ...errors import NotPermitted
+from ...external import External, plain
+from ...request import new_id
+from ..results import USED_UP
+from .words import same
 
 
 @dataclass
@@ -29,9 +32,11 @@ class Held:
     Attributes
     ----------
     provider_id
-        LangChain's tool call id; None where there is none: then its run cannot be seen.
+        LangChain's tool call id; None where none is known: then its name and arguments tell.
     token
         Of the claim; None while the call is parked (a nested agent of it waits).
+    kind
+        ``raw``: the answer to a plain interrupt, whose node cannot be seen to end.
     """
 
     call_id: str
@@ -40,6 +45,23 @@ class Held:
     provider_id: str | None
     token: str | None
     started: bool = False
+    kind: Literal["call", "raw"] = "call"
+
+
+@dataclass
+class _Asked:
+    name: str
+    provider_id: str | None
+    args: Mapping[str, Any]
+
+
+def _is(one: Held | _Asked, name: str, provider_id: str | None, args: Mapping[str, Any]) -> bool:
+    """Whether what starts is this call: by its id, or by its arguments where none is known."""
+    if one.name != name:
+        return False
+    if one.provider_id is None or provider_id is None:
+        return same(one.args, args)
+    return one.provider_id == provider_id
 
 
 @dataclass
@@ -58,20 +80,19 @@ class Guard(BaseCallbackHandler):
     ----------
     held
         Claims, by our call id.
-    asked
-        LangChain's ids of every gated call seen so far: none of them starts without a claim.
     paths
         Interrupt id → names of the nested agents from the outside in.
     """
 
     external: External
     held: dict[str, Held] = field(default_factory=dict[str, Held])
-    asked: set[str] = field(default_factory=set[str])
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     raise_error = True
 
     def __post_init__(self) -> None:
         self._runs: dict[UUID, _Started] = {}
+        self._asked: list[_Asked] = []
+        self._used_up: set[tuple[str, str | None]] = set()
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -80,6 +101,19 @@ class Guard(BaseCallbackHandler):
     def stop(self) -> None:
         """Let nothing more start: whoever waited has gone."""
         self._stopped = True
+
+    def ask(self, name: str, provider_id: str | None, args: Mapping[str, Any]) -> None:
+        """Let this call not start without a claim from now on."""
+        self._asked.append(_Asked(name, provider_id, args))
+
+    def hold(self, held: Held) -> None:
+        """Let a claimed call start, once."""
+        self.ask(held.name, held.provider_id, held.args)
+        self.held[held.call_id] = held
+
+    def open(self) -> list[Held]:
+        """What is claimed and was not seen to end."""
+        return [held for held in self.held.values() if held.token is not None]
 
     # -- graphs
 
@@ -142,14 +176,21 @@ class Guard(BaseCallbackHandler):
             )
 
     def _holding(self, name: str, provider_id: str | None, args: Mapping[str, Any]) -> Held | None:
-        mine = [h for h in self.held.values() if h.provider_id == provider_id and h.name == name]
-        if provider_id is None or (provider_id not in self.asked and not mine):
-            return None
+        mine = [
+            h for h in self.held.values() if h.kind == "call" and _is(h, name, provider_id, args)
+        ]
         for held in mine:
-            if not held.started and held.args == plain(dict(args)):
+            if not held.started and same(held.args, args):
                 held.started = True
                 return held
-        raise NotPermitted(
+        if not mine and not any(_is(one, name, provider_id, args) for one in self._asked):
+            return None
+        raise NotPermitted(self._why(name, provider_id, args))
+
+    def _why(self, name: str, provider_id: str | None, args: Mapping[str, Any]) -> str:
+        if (name, provider_id) in self._used_up:
+            return f"{USED_UP.format(name)} To try again, let the model call it again."
+        return (
             f"Tool call blocked: {name} ({provider_id}) was about to run as "
             f"{plain(dict(args))!r}, and that is not what was approved here and now. Nothing ran. "
             "The graph's checkpoint holds an earlier approval. hitl.history() has what really "
@@ -178,6 +219,9 @@ class Guard(BaseCallbackHandler):
             external = self.external
             external.desk.write_now(external.store.park, held.call_id, held.token, None)
             held.token, held.started = None, False
+        elif isinstance(error, asyncio.CancelledError):
+            self.held.pop(held.call_id, None)
+            self.external.lose(held.call_id, held.token)
         else:
             self._finish(held, "error", f"{type(error).__name__}: {error}")
 
@@ -187,8 +231,9 @@ class Guard(BaseCallbackHandler):
 
     def _finish(self, held: Held, kind: str, value: Any) -> None:
         assert held.token is not None
-        self.held.pop(held.call_id, None)
+        self._used_up.add((held.name, held.provider_id))
         self.external.finish_now(held.call_id, held.token, kind, value)
+        self.held.pop(held.call_id, None)
 
 
 def _interrupts(error: GraphBubbleUp) -> list[Any]:

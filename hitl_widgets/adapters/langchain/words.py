@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
-from pydantic_core import to_jsonable_python
+from pydantic import ValidationError
 
-from ..errors import NotPermitted
-from ..external import Ask, Check
-from ..request import Verdict
+from ...errors import NotPermitted
+from ...external import Ask, Check, plain
+from ...fingerprint import digest
+from ...request import Verdict
 
 Kind = Literal["tool", "batch", "raw"]
 
@@ -22,29 +23,58 @@ _VERDICTS: dict[str, Verdict] = {
 }
 
 
-def kind_of(value: Any) -> Kind:
-    """What an interrupt's value is: a call, a turn's calls, or anything else."""
-    if not isinstance(value, dict):
-        return "raw"
-    named = cast("dict[str, Any]", value)
-    if named.get("type") == "tool_approval" and "name" in named and "args" in named:
-        return "tool"
-    return "batch" if "action_requests" in named and "review_configs" in named else "raw"
+def kind_of(interrupt: Any) -> Kind:
+    """What an interrupt is: a call, a turn's calls, or anything else."""
+    match interrupt.value:
+        case {"type": "tool_approval", "name": str(), "args": dict()}:
+            known = interrupt.response_schema is None or _by_type(interrupt.response_schema)
+            return "tool" if known else "raw"
+        case {"action_requests": [_, *_] as actions, "review_configs": [*configs]}:
+            known = all(map(_is_action, actions)) and all(map(_is_config, configs))
+            return "batch" if known else "raw"
+        case _:
+            return "raw"
 
 
-def asks_of(interrupt: Any, path: tuple[str, ...], state: Any) -> list[Ask]:
-    """What an interrupt wants decided; `state` (or None) is where a batch's call ids are found."""
+def _is_action(value: Any) -> bool:
+    match value:
+        case {"name": str(), "args": dict()}:
+            return True
+        case _:
+            return False
+
+
+def _is_config(value: Any) -> bool:
+    match value:
+        case {"action_name": str(), "allowed_decisions": list()}:
+            return True
+        case _:
+            return False
+
+
+def asks_of(
+    interrupt: Any, path: tuple[str, ...], state: Any, refused_before: str = ""
+) -> list[Ask]:
+    """What an interrupt wants decided.
+
+    Parameters
+    ----------
+    state
+        Where a batch's call ids are found, or None.
+    refused_before
+        Why the last answer to a question was not taken.
+    """
     value = interrupt.value
-    match kind_of(value):
+    match kind_of(interrupt):
         case "tool":
-            return [_tool(value, interrupt.response_schema, path)]
+            return [_tool(value, interrupt.response_schema, path, refused_before)]
         case "batch":
             return _batch(value, path, state)
         case _:
-            return [_question(value, interrupt.response_schema, path)]
+            return [_question(value, interrupt.response_schema, path, refused_before)]
 
 
-def _tool(value: Mapping[str, Any], schema: Any, path: tuple[str, ...]) -> Ask:
+def _tool(value: Mapping[str, Any], schema: Any, path: tuple[str, ...], refused_before: str) -> Ask:
     allowed, args_schema = _allowed(schema)
     return Ask(
         name=value["name"],
@@ -52,7 +82,7 @@ def _tool(value: Mapping[str, Any], schema: Any, path: tuple[str, ...]) -> Ask:
         agent_path=path,
         provider_id=value.get("tool_call_id"),
         allowed=_verdicts(allowed),
-        message=_description(value),
+        message=_with(_description(value), refused_before),
         input_schema=args_schema,
         check=_edits(value["name"], allowed),
     )
@@ -76,13 +106,17 @@ def _batch(value: Mapping[str, Any], path: tuple[str, ...], state: Any) -> list[
 
 
 def _provider_ids(actions: Sequence[Mapping[str, Any]], state: Any) -> list[str | None]:
-    """A batch names no ids: they are found in the agent's last message, in its order."""
+    """A batch names no ids: they are found in the agent's last message, in its order.
+
+    A nested agent's messages are not seen: the ids of its calls stay None.
+    """
     messages = _messages(getattr(state, "values", None))
     calls: list[Any] = list(getattr(messages[-1], "tool_calls", ())) if messages else []
     found: list[str | None] = []
     for action in actions:
         match = next(
-            (c for c in calls if (c["name"], c["args"]) == (action["name"], action["args"])), None
+            (c for c in calls if c["name"] == action["name"] and same(c["args"], action["args"])),
+            None,
         )
         if match is not None:
             calls.remove(match)
@@ -90,7 +124,7 @@ def _provider_ids(actions: Sequence[Mapping[str, Any]], state: Any) -> list[str 
     return found
 
 
-def _question(value: Any, schema: Any, path: tuple[str, ...]) -> Ask:
+def _question(value: Any, schema: Any, path: tuple[str, ...], refused_before: str) -> Ask:
     words = value if isinstance(value, str) else None
     return Ask(
         name="interrupt",
@@ -98,10 +132,32 @@ def _question(value: Any, schema: Any, path: tuple[str, ...]) -> Ask:
         agent_path=path,
         kind="input",
         allowed=("answer", "decline"),
-        message=words,
+        message=_with(words, refused_before),
         payload=None if words is not None else plain_prompt(value),
         resume_schema=cast("dict[str, Any]", schema) if isinstance(schema, dict) else None,
     )
+
+
+def _with(words: str | None, refused_before: str) -> str | None:
+    if not refused_before:
+        return words
+    again = f"The last answer was not taken: {refused_before}"
+    return f"{words}\n{again}" if words else again
+
+
+def _by_type(schema: Any) -> dict[str, dict[str, Any]]:
+    """Decision → its branch of an interrupt's response schema; empty for any other schema."""
+    if not isinstance(schema, dict):
+        return {}
+    whole = cast("dict[str, Any]", schema)
+    found: dict[str, dict[str, Any]] = {}
+    for branch in whole.get("oneOf", [whole]):
+        match _resolve(whole, branch):
+            case {"properties": {"type": {"const": str(name)}}} as resolved:
+                found[name] = resolved
+            case _:
+                return {}
+    return found
 
 
 def _allowed(schema: Any) -> tuple[list[str], dict[str, Any] | None]:
@@ -109,8 +165,7 @@ def _allowed(schema: Any) -> tuple[list[str], dict[str, Any] | None]:
     if not isinstance(schema, dict):
         return ["approve", "edit", "reject", "respond"], None
     whole = cast("dict[str, Any]", schema)
-    branches = [_resolve(whole, b) for b in whole.get("oneOf", [whole])]
-    by_type = {b["properties"]["type"]["const"]: b for b in branches}
+    by_type = _by_type(whole)
     edit = by_type.get("edit")
     if edit is None:
         return list(by_type), None
@@ -160,7 +215,28 @@ def renamed(new: Ask, old: Ask) -> Ask:
 
 def plain_prompt(prompt: Any) -> Any:
     """Any value as JSON, objects by their repr."""
-    return to_jsonable_python(prompt, fallback=repr)
+    return plain(prompt)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same as JSON; unlike ``==``, a NaN is itself and True is not 1."""
+    return digest(plain(one)) == digest(plain(other))
+
+
+def told_to_model(provider_id: str | None, state: Any) -> tuple[str, Any]:
+    """Kind and value of what the graph's own messages say of a call that was not seen to run."""
+    for message in reversed(_messages(getattr(state, "values", None))):
+        if provider_id is not None and getattr(message, "tool_call_id", None) == provider_id:
+            return ("error" if message.status == "error" else "result"), message.content
+    return "error", "The graph went on without it: it was not seen to run."
+
+
+def refused(error: ValidationError) -> str:
+    """Why a model did not take an answer, in one line."""
+    return "; ".join(
+        ": ".join(filter(None, [".".join(map(str, x["loc"])), x["msg"]]))
+        for x in error.errors(include_url=False, include_input=False)
+    )
 
 
 def as_text(value: Any) -> str:
