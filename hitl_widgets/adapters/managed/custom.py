@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pydantic_core import to_jsonable_python
-
 from ...errors import AgentDefinitionError, InvalidAnswer
+from ...external import notes_for_model, plain
 from ...policy import FUNCTION, ApprovalContext, Functions, Judgement, Policy, ToolRule, evaluate
 from ...request import Effect, Request
 from ...schema import Shape, shape_of, shape_of_parameters
@@ -144,7 +143,7 @@ def _of_tool(name: str, tool: Any) -> Local:
 
 def result_event(event_id: str, value: Any, *, error: bool = False) -> Event:
     """A custom tool's result as the service takes it."""
-    text = value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
     return {
         "type": "user.custom_tool_result",
         "custom_tool_use_id": event_id,
@@ -153,20 +152,10 @@ def result_event(event_id: str, value: Any, *, error: bool = False) -> Event:
     }
 
 
-def as_json(value: Any) -> Any:
-    """A result as JSON."""
-    return to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
-
-
 def edited(request: Request, value: Any) -> Any:
     """A result with what a human changed before it: the model is told the truth (R10)."""
-    decision = request.decision or {}
-    notes: dict[str, Any] = {}
-    if decision.get("args") is not None:
-        notes["human_changed_arguments"] = {"from": request.args, "to": decision["args"]}
-    if decision.get("note"):
-        notes["note_from_human"] = decision["note"]
-    return {"result": as_json(value), **notes} if notes else value
+    notes = notes_for_model(request)
+    return {"result": plain(value), **notes} if notes else value
 
 
 def does_not_fit(error: InvalidAnswer) -> str:

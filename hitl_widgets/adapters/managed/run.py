@@ -163,21 +163,13 @@ class SessionRun(External):
 
     async def _ask_rules(self, request: Request) -> None:
         for rule in self._deciders:
-            who, via = deciders.identity(rule, request)
             try:
-                decision = await deciders.consult(rule, request)
-                if decision is None:
-                    continue
-                await self.desk.decide(
-                    request, decision, fingerprint=request.fingerprint, reviewer=who, via=via
-                )
-            except AlreadyDecided:
-                return
+                if await deciders.consult_at(self.desk, rule, request):
+                    return
             except Exception as e:  # noqa: BLE001  # whatever broke it, a person is asked
+                who, _ = deciders.identity(rule, request)
                 _log.exception("%s failed on %s (%s)", who.name, request.tool_name, request.id)
                 self.tell(f"\n{who.name} could not decide {request.tool_name}: {e}\n")
-                continue
-            return
 
     # -- what others did
 
