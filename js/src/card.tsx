@@ -161,7 +161,7 @@ function Details({ view }: { view: RequestView }) {
 }
 
 const Title = ({ text }: { text: string }) => (
-  <p class="made">
+  <p class="whole">
     <b>
       <Revealed text={text} />
     </b>
