@@ -39,11 +39,17 @@ export function watchKernel(model: Model, gone: () => void): () => void {
   model.on("comm_live_update", told);
   // A kernel that is shut down, and in VS Code one that restarts, takes its connection with it;
   // models are not told.
-  const disposed = model.widget_manager?.kernel?.disposed;
-  disposed?.connect(gone);
+  const kernel = model.widget_manager?.kernel;
+  kernel?.disposed?.connect(gone);
+  // Where another page has restarted it, this one is told only that a kernel starts.
+  const changed = (_: unknown, status: unknown) => {
+    if (status === "starting") gone();
+  };
+  kernel?.statusChanged?.connect(changed);
   return () => {
     model.off("comm_live_update", told);
-    disposed?.disconnect(gone);
+    kernel?.disposed?.disconnect(gone);
+    kernel?.statusChanged?.disconnect(changed);
   };
 }
 

@@ -9,14 +9,14 @@ export interface Model {
   /** ipywidgets' own, in front ends that have it. */
   widget_manager?: {
     get_model?(id: string): Promise<unknown>;
-    kernel?: { disposed?: Signal } | null;
+    kernel?: { disposed?: Signal; statusChanged?: Signal } | null;
   };
 }
 
 /** A signal of JupyterLab's. */
 interface Signal {
-  connect(slot: () => void): unknown;
-  disconnect(slot: () => void): unknown;
+  connect(slot: (sender: unknown, value: unknown) => void): unknown;
+  disconnect(slot: (sender: unknown, value: unknown) => void): unknown;
 }
 
 type WithoutId<M> = M extends unknown ? Omit<M, "id"> : never;

@@ -7,26 +7,27 @@ import type { Model } from "../src/model";
 import approval from "./fixtures/approval.json";
 import { FakeModel, off, yes } from "./kernel";
 
+type Slot = (sender: unknown, value: unknown) => void;
+
+class Signal {
+  readonly slots = new Set<Slot>();
+  connect = (slot: Slot) => this.slots.add(slot);
+  disconnect = (slot: Slot) => this.slots.delete(slot);
+
+  emit(value?: string): void {
+    for (const slot of this.slots) slot(null, value);
+  }
+}
+
 /** The parts of ipywidgets and JupyterLab that tell of a kernel's end. */
 class Kernel {
   readonly behind = { comm_live: true };
-  private readonly slots = new Set<() => void>();
-  readonly manager = {
-    get_model: async () => this.behind,
-    kernel: {
-      disposed: {
-        connect: (slot: () => void) => this.slots.add(slot),
-        disconnect: (slot: () => void) => this.slots.delete(slot),
-      },
-    },
-  };
-
-  dispose(): void {
-    for (const slot of this.slots) slot();
-  }
+  readonly disposed = new Signal();
+  readonly statusChanged = new Signal();
+  readonly manager = { get_model: async () => this.behind, kernel: this };
 
   get watched(): number {
-    return this.slots.size;
+    return this.disposed.slots.size + this.statusChanged.slots.size;
   }
 }
 
@@ -85,12 +86,20 @@ test.each(unheard)("a restart is said at once in a page %s", async (_, answer) =
 test.each(unheard)("so is the end of the connection in a page %s", async (_, answer) => {
   const { kernel, model } = await shown();
   model.answer = answer;
-  kernel.dispose();
+  kernel.disposed.emit();
   await vi.waitFor(expectGone, { timeout: 1000 });
 });
 
-test("a comm that has come to life is no news", async () => {
-  const { model } = await shown();
+test.each(unheard)("so is another's restart in a page %s", async (_, answer) => {
+  const { kernel, model } = await shown();
+  model.answer = answer;
+  kernel.statusChanged.emit("starting");
+  await vi.waitFor(expectGone, { timeout: 1000 });
+});
+
+test("work, and a comm that has come to life, are no news", async () => {
+  const { kernel, model } = await shown();
+  for (const status of ["busy", "idle"]) kernel.statusChanged.emit(status);
   model.fire("comm_live_update", undefined);
   await new Promise(requestAnimationFrame);
   expect(page.getByRole("alert").query()).toBeNull();
@@ -99,7 +108,7 @@ test("a comm that has come to life is no news", async () => {
 test("a kernel that answers after all is believed", async () => {
   const { kernel, model } = await shown();
   model.answer = () => null;
-  kernel.dispose();
+  kernel.disposed.emit();
   await vi.waitFor(expectGone, { timeout: 1000 });
   model.answer = yes;
   await expect.element(button("Approve"), { timeout: 5000 }).toBeEnabled();
@@ -108,7 +117,7 @@ test("a kernel that answers after all is believed", async () => {
 
 test("a card that was taken away watches no longer", async () => {
   const { kernel, model, unmount } = await shown();
-  expect(kernel.watched).toBe(1);
+  expect(kernel.watched).toBe(2);
   unmount();
   expect(kernel.watched).toBe(0);
   expect(model.listening).toBe(0);
@@ -130,7 +139,7 @@ test("a run that nothing waits in says it itself, and has no Cancel any more", a
   const { kernel, model } = drawn({ shows: "panel", view: run });
   await expect.element(button("Cancel")).toBeEnabled();
   model.answer = () => null;
-  kernel.dispose();
+  kernel.disposed.emit();
   await expect
     .element(page.getByRole("alert"))
     .toHaveTextContent("If you restarted it, run hitl.inbox()");
@@ -141,7 +150,7 @@ test("a run with a card that waits says it once", async () => {
   const { kernel, model } = drawn({ shows: "panel", view: run, requests: [approval] });
   await expect.element(button("Approve")).toBeEnabled();
   model.answer = () => null;
-  kernel.dispose();
+  kernel.disposed.emit();
   await vi.waitFor(expectGone, { timeout: 1000 });
   expect(button("Cancel").element()).toBeDisabled();
 });

@@ -229,6 +229,19 @@ print(len(pages()))
 
 
 @pytest.mark.extended
+def test_a_restart_in_one_browser_is_said_in_the_other(open_lab: OpenLab, elsewhere: Page) -> None:
+    """R12: the second page is told no more than that a kernel starts."""
+    book = open_lab(DEFINE, RUN)
+    book.run_all()
+    expect(card(book.output(1))).to_be_visible()
+    book.save()
+    other = card(show_in(elsewhere, book).output(1))
+    expect(other.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    book.restart()
+    expect_silent(other)
+
+
+@pytest.mark.extended
 @pytest.mark.parametrize("end", ["kill_kernel", "shutdown"])
 def test_a_kernel_that_ends_is_said_on_its_card_at_once(open_lab: OpenLab, end: str) -> None:
     """R12: nobody has to touch the card."""
