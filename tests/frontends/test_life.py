@@ -93,8 +93,16 @@ AWAY = """() => {
       window.made.push([title, options.tag]);
     }
   };
-  Object.defineProperty(document, "visibilityState", { get: () => "hidden" });
+  Object.defineProperty(document, "visibilityState", {
+    configurable: true, get: () => "hidden",
+  });
   localStorage["hitl-widgets:notifications"] = "on";
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+BACK = """() => {
+  window.Notification = Object.getPrototypeOf(window.Notification);
+  delete document.visibilityState;
+  localStorage.removeItem("hitl-widgets:notifications");
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
 
@@ -123,9 +131,9 @@ def test_one_request_in_two_tabs_is_told_on_the_desktop_once(
         made = [made for page in (book.page, other.page) for made in page.evaluate("made")]
         assert [title for title, _ in made] == ["delete_record waits for you"]
         assert made[0][1].startswith("hitl-widgets ")
+        book.page.evaluate(BACK)
     finally:
         second.page.close()
-        lab_page.load()
         browser.clear_permissions()
 
 
