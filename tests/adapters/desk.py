@@ -44,6 +44,14 @@ def runs() -> list[str]:
     return [run.state for run in store().runs()]
 
 
+def nested(depth: int) -> Any:
+    """A list in a list in a list…"""
+    value: Any = "bottom"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @contextmanager
 def nobody_decides(seen: asyncio.Queue[hitl.Request]) -> Iterator[None]:
     """Somebody is there and passes: what is asked waits, and lands in `seen`."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import StructuredTool
+
+MODES = pytest.mark.parametrize("mode", ["per_call", "batched"])
+THREAD = {"configurable": {"thread_id": "t"}}
 
 Turn = str | Sequence[tuple[str, dict[str, Any]]]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+BOTH = pytest.mark.parametrize("key", [None, "k"], ids=["parked", "resumed"])
+"""Each behaviour in both forms: parked in place, and stopped and resumed."""
 
 Turn = str | Sequence[tuple[str, dict[str, Any]]]
 
@@ -62,4 +66,11 @@ def delete_agent(ran: list[str], *paths: str, name: str = "boss") -> Agent[None,
         ran.append(f"read {path}")
         return f"contents of {path}"
 
+    return agent
+
+
+def one_tool(function: Callable[..., Any], args: dict[str, Any]) -> Agent[None, Any]:
+    """An agent that calls one gated tool once."""
+    agent: Agent[None, Any] = Agent(scripted([(function.__name__, args)], "finished"), name="boss")
+    agent.tool_plain(requires_approval=True)(function)
     return agent

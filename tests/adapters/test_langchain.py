@@ -17,10 +17,7 @@ from pydantic import BaseModel
 import hitl_widgets as hitl
 
 from .desk import calls, nobody_decides, runs, states, store
-from .graphs import agent, delete_graph, returned, tool
-
-MODES = pytest.mark.parametrize("mode", ["per_call", "batched"])
-THREAD = {"configurable": {"thread_id": "t"}}
+from .graphs import MODES, THREAD, agent, delete_graph, returned, tool
 
 
 class Disk:

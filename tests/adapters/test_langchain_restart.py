@@ -16,10 +16,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import hitl_widgets as hitl
 
 from .desk import Process, calls, nobody_decides, race, runs, states, store
-from .graphs import delete_graph
+from .graphs import THREAD, delete_graph
 
 MODES = pytest.mark.parametrize("mode", ["langchain", "batched"])
-THREAD = {"configurable": {"thread_id": "t"}}
 
 
 def did() -> list[str]:

@@ -15,10 +15,7 @@ import hitl_widgets as hitl
 from hitl_widgets.adapters.pydantic_ai import HumanApproval
 
 from .desk import calls, nobody_decides, runs, states, store
-from .pyd import delete_agent, returned, scripted
-
-BOTH = pytest.mark.parametrize("key", [None, "k"], ids=["parked", "resumed"])
-"""Each behaviour in both forms: parked in place, and stopped and resumed."""
+from .pyd import BOTH, delete_agent, returned, scripted
 
 
 class TestDecisions:
