@@ -240,6 +240,8 @@ def _previewed(request: Request, locale: str) -> tuple[list[str], list[_Table]]:
     teller = Teller(locale, rows=TABLE_ROWS, longest=LONGEST)
     lines = [*teller.changed(request), *teller.reads(request)]
     tables: list[_Table] = []
+    if request.preview is not None and (request.decision or {}).get("args") is not None:
+        lines.append(say("preview.original", locale))
     for part in teller.preview(request):
         if part.head:
             tables.append(_Table(part.head, part.rows, part.title))

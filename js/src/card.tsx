@@ -137,6 +137,7 @@ function Details({ view }: { view: RequestView }) {
       )}
       <ReadsChanged view={view} />
       <Preview view={view} gate={gate} />
+      {edited && view.preview && <p class="why warn">{say("preview.original")}</p>}
       {edited && (
         <Difference
           before={view}

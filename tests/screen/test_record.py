@@ -14,7 +14,17 @@ from pydantic import BaseModel, SecretStr
 import hitl_widgets as hitl
 from hitl_widgets.screen.record import LONGEST, RanCall, RunRecord, record
 from hitl_widgets.store import open_store
-from scripts.message_examples import ASK, AT, CONFIRM, DELETE, FRAME, HOSTILE, decided, request
+from scripts.message_examples import (
+    ASK,
+    AT,
+    CONFIRM,
+    DELETE,
+    FRAME,
+    HOSTILE,
+    decided,
+    previewed,
+    request,
+)
 
 
 class Login(BaseModel):
@@ -117,6 +127,17 @@ class TestARecord:
     def test_shows_the_result_that_was_given_in_place_of_the_tool(self) -> None:
         text = record([decided(DELETE, "responded", "respond", result={"gone": 1})])["text/plain"]
         assert "  The result given in its place\n    Field | Value\n    gone | 1\n" in text
+
+    def test_says_of_which_call_the_preview_is_when_another_one_ran(self) -> None:
+        """R10."""
+        shown = previewed(DELETE)
+        as_asked, changed = (
+            record([decided(shown, "done", "approve", **more)])["text/plain"]
+            for more in ({}, {"args": {**DELETE.args, "id": "7"}})
+        )
+        words = "The preview is of the call as it was asked"
+        assert words not in as_asked
+        assert words in changed
 
     def test_says_that_a_secret_was_changed_and_not_to_what(self) -> None:
         """R17."""
