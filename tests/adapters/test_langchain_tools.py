@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from typing import Any
 
 import pytest
@@ -22,6 +23,30 @@ import hitl_widgets as hitl
 
 from .desk import calls, nobody_decides, runs, states
 from .graphs import MODES, THREAD, Scripted, agent, delete_graph, returned, tool
+
+
+class TestMany:
+    @MODES
+    async def test_a_dozen_siblings_at_once_in_threads_run_once_each(self, mode: str) -> None:
+        """R1, R9."""
+        ran: list[str] = []
+        paths = [f"{n:02}.csv" for n in range(12)]
+        together = threading.Barrier(len(paths))
+
+        def delete(path: str) -> str:
+            if mode == "batched":
+                together.wait(60)
+            ran.append(path)
+            return f"deleted {path}"
+
+        saver = SqliteSaver(sqlite3.connect(":memory:", check_same_thread=False))
+        graph = delete_graph(saver, *paths, delete=delete, mode=mode)
+        with hitl.reviewer(lambda _: hitl.Approve()):
+            config = {**THREAD, "max_concurrency": 16}
+            result = await hitl.run(graph, "go", config=config)
+        assert sorted(ran) == paths
+        assert returned(result)[:-1] == [f"deleted {path}" for path in paths]
+        assert sorted(calls()) == [("delete_file", "done", f"deleted {path}") for path in paths]
 
 
 class TestBatches:

@@ -113,7 +113,7 @@ class Guard(BaseCallbackHandler):
 
     def open(self) -> list[Held]:
         """What is claimed and was not seen to end."""
-        return [held for held in self.held.values() if held.token is not None]
+        return [held for held in list(self.held.values()) if held.token is not None]
 
     # -- graphs
 
@@ -177,7 +177,9 @@ class Guard(BaseCallbackHandler):
 
     def _holding(self, name: str, provider_id: str | None, args: Mapping[str, Any]) -> Held | None:
         mine = [
-            h for h in self.held.values() if h.kind == "call" and _is(h, name, provider_id, args)
+            h
+            for h in list(self.held.values())
+            if h.kind == "call" and _is(h, name, provider_id, args)
         ]
         for held in mine:
             if not held.started and same(held.args, args):
