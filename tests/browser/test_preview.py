@@ -177,6 +177,26 @@ def test_what_got_past_the_sanitiser_runs_and_loads_nothing(
     assert not [f.url for f in page.frames if "127.0.0.1:9" in f.url]
 
 
+def test_an_edit_is_previewed_before_anybody_says_yes_to_it(open_notebook: OpenNotebook) -> None:
+    """R10: what the changed call would do is made by the tool's own code, and is to be read too."""
+    notebook = open_notebook(DEFINE, RUN, "print(ran)")
+    notebook.run_all()
+    shown = card(notebook.output(1), "delete_orders")
+    to_end = "e => e.scrollTo(e.scrollWidth, e.scrollHeight)"
+    shown.get_by_role("region", name="Preview", exact=True).evaluate(to_end)
+    shown.get_by_role("button", name="More actions").click()
+    shown.get_by_role("menuitem", name="Edit arguments…").click()
+    shown.get_by_role("textbox", name="customer").fill("Cy")
+    shown.get_by_role("button", name="Show the changes").click()
+    changed = shown.get_by_role("group", name="Preview of the changed call")
+    expect(changed.get_by_role("table", name=re.compile("30 rows . 3 columns"))).to_be_visible()
+    yes = shown.get_by_role("button", name="Approve edited")
+    expect(yes).to_be_disabled()
+    changed.get_by_role("region").evaluate(to_end)
+    press(yes)
+    expect(notebook.output(2)).to_contain_text("['Cy']")
+
+
 STALE = """
 import pandas as pd
 import hitl_widgets as hitl
