@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from langgraph.types import Command
 
 import hitl_widgets as hitl
 
-from .desk import calls, nobody_decides, runs, states, store
+from .desk import ROOT, calls, nobody_decides, runs, states, store
 from .graphs import THREAD, delete_graph
 
 
@@ -95,19 +94,18 @@ class TestOptions:
         with pytest.raises(hitl.AgentDefinitionError, match="both name the run"):
             await hitl.run(self.graph(ran), "go", config=THREAD, key="k")
 
-    async def test_an_interrupt_of_an_older_version_is_said(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_an_older_langgraph_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from hitl_widgets.adapters.langchain import checkpoints
 
-        @dataclasses.dataclass
-        class Interrupt:
-            value: Any
-            id: str
-
-        monkeypatch.setattr(checkpoints, "Interrupt", Interrupt)
-        with pytest.raises(hitl.AgentDefinitionError, match="too old"):
+        monkeypatch.setattr(checkpoints, "version", lambda _: "1.2.9")
+        with pytest.raises(hitl.AgentDefinitionError, match=r"too old: hitl\.run needs 1\.2\.20"):
             await hitl.run(self.graph([]), "go", config=THREAD)
+
+    async def test_the_extra_asks_for_what_the_adapter_needs(self) -> None:
+        from hitl_widgets.adapters.langchain.checkpoints import LEAST
+
+        declared = (ROOT / "pyproject.toml").read_text("utf-8")
+        assert declared.count(f'"langgraph>={LEAST},<2"') == 2
 
     async def test_a_command_as_the_prompt_does_not_pass_by_the_desk(self) -> None:
         ran: list[str] = []

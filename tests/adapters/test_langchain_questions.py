@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import operator
+import threading
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -128,21 +129,35 @@ class TestOddInterrupts:
     async def test_of_two_answers_only_the_refused_one_is_asked_for_again(self) -> None:
         """The other's node went on, once."""
         ran: list[str] = []
+        entered: list[str] = []
 
-        def node(name: str, **options: Any) -> Any:
-            def ask(_: State) -> dict[str, Any]:
-                said = interrupt(f"{name}?", **options)
-                ran.append(name)
-                return {"out": [(name, said)]}
+        kept = threading.Event()
 
-            return ask
+        class Saver(InMemorySaver):
+            def put_writes(self, config: Any, writes: Any, *args: Any, **kwargs: Any) -> None:
+                super().put_writes(config, writes, *args, **kwargs)
+                if any(channel == "out" for channel, _ in writes):
+                    kept.set()
+
+        def ask_a(_: State) -> dict[str, Any]:
+            said = interrupt("a?")
+            ran.append("a")
+            return {"out": [("a", said)]}
+
+        def ask_b(_: State) -> dict[str, Any]:
+            entered.append("b")
+            if len(entered) == 2:
+                kept.wait(60)
+            said = interrupt("b?", response_schema=Even)
+            ran.append("b")
+            return {"out": [("b", said)]}
 
         graph = StateGraph(State)
-        graph.add_node("a", node("a"))
-        graph.add_node("b", node("b", response_schema=Even))
+        graph.add_node("a", ask_a)
+        graph.add_node("b", ask_b)
         graph.add_edge(START, "a")
         graph.add_edge(START, "b")
-        made = graph.compile(checkpointer=InMemorySaver(), name="asker")
+        made = graph.compile(checkpointer=Saver(), name="asker")
         numbers = iter([3, 4])
         reviewer = hitl.testing.scripted(
             lambda r: hitl.Answer("yes" if r.message == "a?" else {"number": next(numbers)})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from importlib.metadata import version
 from typing import Any, cast
 from uuid import uuid4
@@ -14,12 +14,14 @@ from uuid import uuid4
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables.config import CONFIG_KEYS, merge_configs
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Interrupt
 from xxhash import xxh3_128_hexdigest
 
 from ...errors import AgentDefinitionError
 
 LIBRARY = f"langgraph {version('langgraph')}"
+
+LEAST = "1.2.20"
+"""Before it, two interrupts of one task had the same id."""
 
 RESUME = "__resume__"
 """LangGraph's name for the answers that a checkpoint keeps."""
@@ -214,9 +216,10 @@ def place_of(task: Any, interrupt: str, kept: Sequence[Any]) -> int | None:
 
 
 def _check(graph: Any, config: Mapping[str, Any] | None, kwargs: Mapping[str, Any]) -> None:
-    if "response_schema" not in {field.name for field in fields(Interrupt)}:
+    if _number(version("langgraph")) < _number(LEAST):
         raise AgentDefinitionError(
-            f"{LIBRARY} is too old: pip install --upgrade 'hitl-widgets[langchain]'"
+            f"{LIBRARY} is too old: hitl.run needs {LEAST}. "
+            "pip install --upgrade 'hitl-widgets[langchain]'"
         )
     if getattr(graph, "checkpointer", None) in (None, False, True):
         raise AgentDefinitionError(
@@ -236,6 +239,10 @@ def _check(graph: Any, config: Mapping[str, Any] | None, kwargs: Mapping[str, An
             f"{', '.join(f'{n}=' for n in list(known)[2:-1])}. A thread goes into "
             "config={'configurable': {'thread_id': 'a'}}."
         )
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _whole(config: Mapping[str, Any] | None) -> dict[str, Any]:
