@@ -62,6 +62,25 @@ except hitl.AgentDefinitionError:
         )
         assert done.stdout.strip() == "loaded: []"
 
+    def test_a_pydantic_ai_without_kinds_of_requests_says_so(self) -> None:
+        """As 2.60, which `hitl.Agent` takes."""
+        code = """
+import asyncio
+from pydantic_ai import DeferredToolRequests
+import hitl_widgets as hitl
+from tests.adapters.pyd import delete_agent
+del DeferredToolRequests.kind
+try:
+    asyncio.run(hitl.run(delete_agent([], "a"), "hi"))
+except hitl.AgentDefinitionError as e:
+    print(e)
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert "too old or too new" in done.stdout
+        assert "has no DeferredToolRequests.kind" in done.stdout
+
     @pytest.mark.parametrize(
         ("missing", "make"),
         [

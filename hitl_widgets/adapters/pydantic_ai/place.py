@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+from pydantic_ai import DeferredToolRequests
 from pydantic_ai.agent import AbstractAgent
 
 from ...describe import Description
@@ -16,6 +17,9 @@ from ...external import Check, External
 from ...request import Request
 
 LIBRARY = f"pydantic-ai-slim {version('pydantic-ai-slim')}"
+
+if not hasattr(DeferredToolRequests, "kind"):
+    raise ImportError(f"{LIBRARY} has no DeferredToolRequests.kind")
 
 
 @dataclass
