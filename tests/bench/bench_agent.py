@@ -242,6 +242,7 @@ TABLE: dict[str, dict[str, Measure]] = {
         "hitl-widgets": ours_gated,
         "hitl-widgets, waiting": ours_waiting,
         "hitl-widgets, WAL": ours_on_wal(ours_gated),
+        "… waiting, WAL": ours_on_wal(ours_waiting),
         "pydantic-ai": bare_gated,
         "LangGraph, memory": in_memory(gated=True),
         "LangGraph, as shipped": in_sqlite(gated=True),
