@@ -104,8 +104,13 @@ class ClassicBook:
 
     def wait_done(self) -> None:
         """Wait until everything that was started has ended."""
-        # A cell is `running` from when it is queued until its reply has come.
-        self._wait("() => Jupyter.notebook.get_cells().every(c => !c.element.hasClass('running'))")
+        # A cell is `running` from when it is queued until its reply has come; what it has printed
+        # may come later, and is there when the kernel's idle has come.
+        self._wait(
+            """() => Jupyter.notebook.get_cells().every(cell =>
+              !cell.element.hasClass("running")
+              && (Jupyter.notebook.kernel._msg_callbacks[cell.last_msg_id]?.iopub_done ?? true))"""
+        )
 
     def restart(self) -> None:
         """Restart the kernel, and wait for it."""
@@ -113,7 +118,10 @@ class ClassicBook:
         self._evaluate(
             """() => new Promise(done => {
               Jupyter.notebook.events.one("kernel_ready.Kernel", done);
-              Jupyter.notebook.get_cells().forEach(cell => cell.element.removeClass("running"));
+              Jupyter.notebook.get_cells().forEach(cell => {
+                cell.element.removeClass("running");
+                cell.last_msg_id = null;
+              });
               Jupyter.notebook.kernel.restart();
             })"""
         )
