@@ -194,8 +194,8 @@ async def consult(decide: Decide, request: Request) -> Decision | None:
     return await call(decide, request)
 
 
-async def consult_at(desk: Desk, decide: Decide, request: Request) -> bool:
-    """Ask a scripted reviewer, and put its decision on the desk.
+async def consult_at(desk: Desk, decide: Decide, request: Request, *, drive: bool = True) -> bool:
+    """Ask a scripted reviewer, and put its decision on the desk; `drive` as in `Desk.decide`.
 
     Returns
     -------
@@ -213,7 +213,7 @@ async def consult_at(desk: Desk, decide: Decide, request: Request) -> bool:
         decision = await consult(decide, request)
         if decision is None:
             return False
-        await desk.decide(request, decision, fingerprint=shown, reviewer=who, via=via)
+        await desk.decide(request, decision, fingerprint=shown, reviewer=who, via=via, drive=drive)
     except AlreadyDecided:
         return True
     return True

@@ -13,7 +13,7 @@ from ..desk import Desk, desk_of
 from ..errors import AgentDefinitionError, LeaseLost, NotAsked
 from ..policy import administrator
 from ..request import Answer, Approve, Decision, Decline, Reviewer, new_id
-from ..store import Store, open_store
+from ..store import Store
 from . import conversation, following, models
 from .beginning import begin
 from .budget import Budget
@@ -112,7 +112,7 @@ class Agent:
         own = [t for t in tools if not isinstance(t, MCPToolset)]
         self._own = entries([*own, *map(as_tool, agents)])
         self.entries: dict[str, Entry] = dict(self._own)
-        self.store: Store = open_store(deciders.settings().store if store is None else store)
+        self.store: Store = deciders.store_of(store)
         self.desk: Desk = desk_of(self.store)
         self.desk.experts[self.id] = Expert(self)
         self.loop = _running_loop()

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import deciders, surface
 from ..errors import NoReviewer, RunSuspended
+from ..waiting import names_of
 from . import following
 from .drive import Driver
 from .results import RunResult, RunStream
-from .telling import how_to_decide, names
+from .telling import how_to_decide
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -75,7 +76,7 @@ async def _nobody_here(agent: Agent, result: RunResult, headless: str) -> None:
     if headless == "error":
         await cancel_idle(agent, result.run_id)
         raise NoReviewer(
-            f"Run {result.run_id} needs a human for {names(result.requests)}, and nobody "
+            f"Run {result.run_id} needs a human for {names_of(result.requests)}, and nobody "
             "can be asked here: it was cancelled."
         )
     text = how_to_decide(agent.id, agent.store.location, result.run_id, result.requests)

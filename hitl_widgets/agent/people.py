@@ -7,8 +7,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import calling
-from ..deciders import Decide, consult, identity
-from ..errors import AlreadyDecided, HitlError
+from ..deciders import Decide, consult_at, identity
+from ..errors import HitlError
 from ..request import Request
 
 if TYPE_CHECKING:
@@ -51,18 +51,11 @@ async def _call_hook(name: str, hook: Any, request: Request) -> None:
 
 async def _consult(driver: Driver, decide: Decide, request: Request) -> None:
     """A reviewer that raises has not decided: the request waits, and the run says why."""
-    who, via = identity(decide, request)
-    shown = request.fingerprint
     try:
-        decision = await consult(decide, request)
-        if decision is not None:
-            await driver.desk.decide(
-                request, decision, fingerprint=shown, reviewer=who, via=via, drive=False
-            )
-    except AlreadyDecided:
-        return
+        await consult_at(driver.desk, decide, request, drive=False)
     except Exception as e:  # noqa: BLE001  # raised again by the driver
         if not isinstance(e, HitlError):  # that one says in words what stands in the way
+            who, _ = identity(decide, request)
             _log.exception("the reviewer %s failed on %s", who.name, request.id)
         driver.reviewer_error = e
         driver.wake()

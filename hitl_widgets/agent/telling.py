@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import deciders
 from ..request import Call, Request
+from ..waiting import names_of
 
 _DECLINED = "The human declined this call of {0}.{1} Do not call {0} again with the same arguments."
 _DECLINED_INPUT = "The human declined to answer {0}.{1} Do not ask the same again."
@@ -51,11 +52,6 @@ def told(call: Call, asked: list[Request]) -> Any:
     return {"result": value, **notes} if notes else value
 
 
-def names(requests: Sequence[Request]) -> str:
-    """Requests, for a sentence."""
-    return ", ".join(f"{r.tool_name} ({r.id})" for r in requests)
-
-
 def how_to_decide(agent_id: str, location: str, run_id: str, requests: Sequence[Request]) -> str:
     """What a person reads when a run waits and nobody can be asked here (R5)."""
     attach = f"await agent.attach({run_id!r})"
@@ -63,10 +59,10 @@ def how_to_decide(agent_id: str, location: str, run_id: str, requests: Sequence[
     unknown = [r for r in requests if r.state == "outcome_unknown"]
     lines = [f"Run {run_id} of agent {agent_id!r} waits, and nobody can be asked here."]
     if pending:
-        lines += [f"Pending: {names(pending)}.", deciders.how_to_decide(pending, location)]
+        lines += [f"Pending: {names_of(pending)}.", deciders.how_to_decide(pending, location)]
     if unknown:
         lines.append(
-            f"Nobody knows how these calls ended: {names(unknown)}. Say so with "
+            f"Nobody knows how these calls ended: {names_of(unknown)}. Say so with "
             f"await hitl.settle({unknown[0].id!r}, 'happened' | 'run_again' | 'give_up', "
             f"store={location!r})"
         )

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, cast
 
 import traitlets
 
-from ..deciders import settings
+from ..deciders import settings, store_of
 from ..decisions import default_reviewer
 from ..desk import Desk, desk_of
 from ..errors import HitlError, RequestNotFound, SnapshotNotFound
 from ..request import WAITING, Decision, Request
-from ..store import Store, open_store
+from ..store import Store
 from ..store.base import Search
 from ..surface import Surface
 from . import deskport
@@ -96,7 +96,7 @@ class Inbox(HubWidget):
     def __init__(
         self, *, desk: Desk | None = None, shown: Surface | None = None, **kwargs: Any
     ) -> None:
-        desk = desk_of(open_store(settings().store)) if desk is None else desk
+        desk = desk_of(store_of()) if desk is None else desk
         self._desk = desk
         self._surface = shown
         # A panel under a row is made in the inbox's own cell, whatever runs when it is needed.
