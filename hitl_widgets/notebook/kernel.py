@@ -42,6 +42,7 @@ __all__ = [
     "ipython",
     "kernel_id",
     "output_to",
+    "publish_anywhere",
     "pump_kind",
     "quiet_comm",
     "waiting",
@@ -202,6 +203,29 @@ def quiet_comm(widget: Any) -> None:
 
 def _where_the_page_sent_it(_data: Any, subshell_id: str | None) -> str | None:
     return subshell_id
+
+
+def publish_anywhere() -> None:
+    """Let widgets change from any thread and callback, as ipykernel 7.1 and later do.
+
+    7.0 knows the request that a message belongs to only in the context in which it handles that:
+    anywhere else publishing raises `LookupError`, and the widget's change is lost.
+    """
+    kernel = running_kernel()
+    parent_of_shell = getattr(kernel, "_shell_parent", None)
+    if not isinstance(parent_of_shell, contextvars.ContextVar):
+        return
+    if hasattr(kernel, "_get_shell_context_var") or "get_parent" in vars(kernel):
+        return
+    get_parent = kernel.get_parent
+
+    def parent(channel: str | None = None) -> KernelMessage:
+        try:
+            return get_parent(channel)
+        except LookupError:
+            return {}
+
+    kernel.get_parent = parent
 
 
 def current_parent() -> KernelMessage | None:

@@ -32,6 +32,7 @@ def _widgets(advise: Callable[[Any], object]) -> Surface:
     from ..screen.surface import WidgetSurface  # noqa: PLC0415  # loads ipywidgets
     from .beside import NotebookSurface, output_here  # noqa: PLC0415
 
+    kernel.publish_anywhere()
     on_made(_quiet)
     on_displayed(_replacing.displayed)
     cards = WidgetSurface(

@@ -279,7 +279,7 @@ class TestOutput:
 
 class TestInterrupt:
     @pytest.mark.parametrize("how", ["signal", "message"])
-    async def test_ends_the_waiting_cell_within_a_second(
+    async def test_ends_the_waiting_cell_though_nothing_else_wakes_it(
         self, notebook: Notebook, how: str
     ) -> None:
         """F29: CancelledError in the cell, queued cells aborted, the kernel as before."""
@@ -297,7 +297,7 @@ class TestInterrupt:
             await notebook.manager.interrupt_kernel()
         else:
             await notebook.control("interrupt_request")
-        reply = await cell.reply(within=1)
+        reply = await cell.reply()
         assert (reply["status"], reply["ename"]) == ("error", "CancelledError")
         assert (await queued.reply())["status"] == "aborted"
         await notebook.recovered()
