@@ -215,7 +215,7 @@ class Desk(News):
             runs.add((request.run_id, request.agent_id))
         return await self.read(self._record, votes, take, runs if drive else ())
 
-    async def _as_it_is(self, target: Request | str, *, just_read: bool) -> Request:
+    async def _as_it_is(self, target: Request | str, *, just_read: bool = False) -> Request:
         if isinstance(target, str):
             return await self.look_up(target)
         return target if just_read else await self.look_up(target.id)
@@ -380,8 +380,7 @@ class Desk(News):
         RequestNotFound, AlreadyDecided, InvalidAnswer, NotPermitted
             They could not be approved.
         """
-        id_ = request.id if isinstance(request, Request) else request
-        asked = await self.read(self.store.request, id_)
+        asked = await self._as_it_is(request)
         if asked.state != "pending":
             raise already(asked)
         checked = await self._edited(asked, dict(edited))
@@ -397,11 +396,9 @@ class Desk(News):
         RequestNotFound, InvalidAnswer
             Nothing could be previewed.
         """
-        id_ = request.id if isinstance(request, Request) else request
-        asked = await self.read(self.store.request, id_)
+        asked = await self._as_it_is(request)
         expert = self.experts.get(asked.agent_id)
-        args = unmask(dict(edited), await self._args(asked), asked.secrets)
-        checked = None if expert is None else expert.check_args(asked, args)
+        _, checked = await self._unmasked(asked, dict(edited))
         if expert is None or checked is None:
             return None
         return await expert.preview_edit(asked, checked)
@@ -419,15 +416,22 @@ class Desk(News):
         calls = await self.read(self.store.calls, request.run_id)
         return next(c.args for c in calls if c.id == request.tool_call_id)
 
+    async def _unmasked(
+        self, request: Request, edited: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Edited arguments with their secrets; the same checked by the tool's model, if here."""
+        args = unmask(edited, await self._args(request), request.secrets)
+        expert = self.experts.get(request.agent_id)
+        return args, expert.check_args(request, args) if expert else None
+
     async def _edited(self, request: Request, edited: dict[str, Any]) -> dict[str, Any]:
         if request.scope.get("how") in ("verb", "confirm"):
             raise NotAsked(
                 f"The arguments of {request.tool_name} ({request.id}) cannot be edited: they are "
                 "Python objects of the caller. Approve as shown, or decline and say what to change."
             )
-        args = unmask(edited, await self._args(request), request.secrets)
+        args, checked = await self._unmasked(request, edited)
         expert = self.experts.get(request.agent_id)
-        checked = expert.check_args(request, args) if expert else None
         by = "model"
         if checked is None:
             by = "schema"

@@ -31,16 +31,18 @@ class Expert:
 
     def check_args(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
         """Validate edited arguments with the tool's own model."""
-        asker = at(self.agent, request.agent_path)
-        entry = asker.entries.get(request.tool_name) if asker else None
+        entry = self._entry(request)
         return None if entry is None else entry.tool.check(args)
+
+    def _entry(self, request: Request) -> Entry | None:
+        asker = at(self.agent, request.agent_path)
+        return asker.entries.get(request.tool_name) if asker else None
 
     def check_answer(self, request: Request, data: Any) -> tuple[Any] | None:
         """Validate an answer with its own model."""
         shape = in_place.get((id(self.agent.store), request.id))
         if shape is None and request.scope.get("how") == "suspend":
-            asker = at(self.agent, request.agent_path)
-            entry = asker.entries.get(request.tool_name) if asker else None
+            entry = self._entry(request)
             shape = entry.tool.resume_shape if entry else None
         return None if shape is None else (shape.dump(shape.validate(data)),)
 
@@ -59,8 +61,7 @@ class Expert:
 
     async def preview_edit(self, request: Request, args: dict[str, Any]) -> dict[str, Any] | None:
         """See `desk.Expert`."""
-        asker = at(self.agent, request.agent_path)
-        entry = asker.entries.get(request.tool_name) if asker else None
+        entry = self._entry(request)
         return None if entry is None else (await entry.tool.look(args)).preview
 
     async def _circumstances(self, request: Request, entries: Mapping[str, Entry]) -> Circumstances:

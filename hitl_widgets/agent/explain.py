@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..policy import FUNCTION, Auto, Grant, Judgement, Policy, administrator
+from ..policy import FUNCTION, Auto, Judgement, Policy, administrator
 from ..request import Evaluation
-from ..standing import Subject, covering
-from .options import RunOptions
-from .proposals import Circumstances, forbidden
-from .tools import Entry, Tool
+from .proposals import Circumstances, forbidden, granted
+from .tools import Entry
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -96,30 +94,21 @@ async def explain(
     if entry.tool.client and not forbidden(entry):
         evaluation = Evaluation(type="client")
         return Explanation(tool_name, "ask", evaluation, _BECAUSE["client"])
-    grants = await _grants(agent, entry.tool, checked, given)
+    desk, store = agent.desk, agent.store
+    grants = await desk.read(
+        lambda: granted(
+            entry.tool,
+            checked,
+            store.grants(tool_name),
+            store,
+            agent_path=(agent.id,),
+            run_id="",  # of a run that is yet to begin
+            thread_id=given.thread_id,
+            resource_id=given.resource_id,
+        )
+    )
     judged: Judgement = await seen.judge(entry, checked, grants)
     return Explanation(tool_name, judged.permission, judged.evaluation, _because(judged))
-
-
-async def _grants(
-    agent: Agent, tool: Tool, args: Mapping[str, Any], given: RunOptions
-) -> list[Grant]:
-    """The standing grants that would cover a call of a run that is yet to begin (R20)."""
-    kept = await agent.desk.read(agent.store.grants, tool.id)
-    secrets = tool.secrets_in(args)
-    subject = Subject(
-        tool_name=tool.id,
-        agent_path=(agent.id,),
-        schema_digest=tool.shape.digest,
-        effect=tool.effect,
-        run_id="",
-        thread_id=given.thread_id,
-        resource_id=given.resource_id,
-        args=args,
-        secrets=secrets,
-        key=await agent.desk.read(agent.store.secret_key) if secrets else None,
-    )
-    return covering(kept, subject)
 
 
 def _because(judged: Judgement) -> str:

@@ -137,7 +137,18 @@ async def _judge(
     if entry.tool.client and not forbidden(entry):
         call = replace(call, permission="allow", evaluation=Evaluation(type="client"))
         return _asking(frame, entry.tool, call, kind="input")
-    judged = await seen.judge(entry, call.args, _granted(frame, entry.tool, call, grants))
+    run = frame.driver.run
+    allowed = granted(
+        entry.tool,
+        call.args,
+        grants,
+        frame.driver.desk.store,
+        agent_path=frame.state.agent_path,
+        run_id=run.id,
+        thread_id=run.thread_id,
+        resource_id=run.resource_id,
+    )
+    judged = await seen.judge(entry, call.args, allowed)
     call = replace(call, permission=judged.permission, evaluation=judged.evaluation)
     match judged.permission:
         case "deny":
@@ -150,25 +161,26 @@ async def _judge(
             return _free(frame, entry.tool, call)
 
 
-def _granted(
-    frame: FrameRun, tool: Tool, call: Call, grants: Sequence[Mapping[str, Any]]
+def granted(
+    tool: Tool,
+    args: Mapping[str, Any],
+    grants: Sequence[Mapping[str, Any]],
+    store: Store,
+    **place: Any,
 ) -> list[Grant]:
-    """The standing grants that cover a call (R20)."""
+    """The standing grants that cover a call (R20); `place` as in `standing.Subject`."""
     named = [grant for grant in grants if grant["tool_name"] == tool.id]
     if not named:
         return []
-    secrets = tool.secrets_in(call.args)
+    secrets = tool.secrets_in(args)
     subject = Subject(
         tool_name=tool.id,
-        agent_path=frame.state.agent_path,
         schema_digest=tool.shape.digest,
         effect=tool.effect,
-        run_id=call.run_id,
-        thread_id=frame.driver.run.thread_id,
-        resource_id=frame.driver.run.resource_id,
-        args=call.args,
+        args=args,
         secrets=secrets,
-        key=frame.driver.desk.store.secret_key() if secrets else None,
+        key=store.secret_key() if secrets else None,
+        **place,
     )
     return covering(named, subject)
 

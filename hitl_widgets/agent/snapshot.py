@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,11 +113,10 @@ class _Histories:
 
     def __init__(self) -> None:
         self._by_key: dict[str, list[tuple[models.Message, Any]]] = {}
-        self._lock = threading.Lock()
 
     def dump(self, key: str, messages: models.Messages) -> list[Any]:
         """`models.dump`."""
-        known = self._recall(key)
+        known = self._by_key.get(key, [])
         both = list(zip(known, messages, strict=False))
         same = next((i for i, ((m, _), now) in enumerate(both) if m is not now), len(both))
         new = messages[same:]
@@ -128,23 +126,19 @@ class _Histories:
 
     def load(self, key: str, data: list[Any]) -> models.Messages:
         """`models.load`."""
-        known = self._recall(key)
+        known = self._by_key.get(key, [])
         if [d for _, d in known] == data:
             return [message for message, _ in known]
         messages = models.load(data)
         self._remember(key, list(zip(messages, data, strict=True)))
         return messages
 
-    def _recall(self, key: str) -> list[tuple[models.Message, Any]]:
-        with self._lock:
-            return self._by_key.get(key, [])
-
     def _remember(self, key: str, history: list[tuple[models.Message, Any]]) -> None:
-        with self._lock:
-            self._by_key.pop(key, None)
-            self._by_key[key] = history
-            while len(self._by_key) > _RECENT:
-                del self._by_key[next(iter(self._by_key))]
+        # Any thread, and no lock that a forked child would inherit: each step stands alone.
+        self._by_key.pop(key, None)
+        self._by_key[key] = history
+        for oldest in list(self._by_key)[:-_RECENT]:
+            self._by_key.pop(oldest, None)
 
 
 _histories = _Histories()
