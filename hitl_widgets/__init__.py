@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .agent.explain import PolicyTable as PolicyTable
     from .agent.explain import explain as explain
     from .agent.explain import policy_table as policy_table
+    from .agent.hooks import Block as Block
+    from .agent.hooks import Hooks as Hooks
     from .agent.mcp import MCPToolset as MCPToolset
     from .agent.memory import Memory as Memory
     from .agent.models import ScriptedModel as ScriptedModel
@@ -34,12 +36,10 @@ if TYPE_CHECKING:
     from .agent.options import RunOptions as RunOptions
     from .agent.results import RunResult as RunResult
     from .agent.results import RunStream as RunStream
-    from .agent.tools import Block as Block
-    from .agent.tools import Hooks as Hooks
     from .agent.tools import Tool as Tool
-    from .agent.tools import Toolset as Toolset
     from .agent.tools import client_tool as client_tool
     from .agent.tools import tool as tool
+    from .agent.toolsets import Toolset as Toolset
     from .deciders import configure as configure
     from .deciders import reviewer as reviewer
     from .diagnose import doctor as doctor
@@ -119,12 +119,14 @@ _MODULES = {
     "agent.context": "ToolContext",
     "agent.evaluator": "model_evaluator",
     "agent.explain": "Explanation PolicyTable explain policy_table",
+    "agent.hooks": "Block Hooks",
     "agent.mcp": "MCPToolset",
     "agent.memory": "Memory",
     "agent.models": "ScriptedModel call",
     "agent.options": "RunOptions",
     "agent.results": "RunResult RunStream",
-    "agent.tools": "Block Hooks Tool Toolset client_tool tool",
+    "agent.tools": "Tool client_tool tool",
+    "agent.toolsets": "Toolset",
     "deciders": "configure reviewer",
     "diagnose": "doctor",
     "errors": (

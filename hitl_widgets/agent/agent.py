@@ -24,13 +24,14 @@ from .expert import Expert
 from .finding import OPEN, SuspendedRun, check_mine, of_thread, suspended_runs, target
 from .finishing import cancel_idle, finish, to_the_end
 from .handle import RunHandle
+from .hooks import Hooks
 from .mcp import MCPToolset, merge
 from .memory import Memory
 from .options import RunOptions
 from .output import Output
 from .results import RunResult, RunStream
 from .snapshot import Frame
-from .tools import Entry, Hooks, entries
+from .toolsets import Entry, entries
 
 _ID = given.Kind(
     lambda value: (

@@ -25,8 +25,10 @@ from . import tracing
 from .asking import NOTHING, Questions
 from .claiming import claim, why_not
 from .context import ToolContext
+from .hooks import Block, HookCall
 from .proposals import BLOCKED, HOOK_FAILED
-from .tools import Block, Entry, HookCall, Tool
+from .tools import Tool
+from .toolsets import Entry
 
 if TYPE_CHECKING:
     from .frames import FrameRun

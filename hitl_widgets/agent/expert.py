@@ -15,7 +15,7 @@ from .asking import in_place
 from .mcp import with_later
 from .proposals import Circumstances
 from .snapshot import Frame
-from .tools import Entry
+from .toolsets import Entry
 
 if TYPE_CHECKING:
     from .agent import Agent

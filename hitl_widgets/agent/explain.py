@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..policy import FUNCTION, Auto, Judgement, Policy, administrator
 from ..request import Evaluation
 from .proposals import Circumstances, forbidden, granted
-from .tools import Entry
+from .toolsets import Entry
 
 if TYPE_CHECKING:
     from .agent import Agent

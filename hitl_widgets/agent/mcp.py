@@ -23,7 +23,8 @@ from ..request import Effect
 from ..schema import Shape, shape_of
 from ..standalone import Under
 from .context import ToolContext
-from .tools import Config, Entry, Tool, entry_of
+from .tools import Tool
+from .toolsets import Config, Entry, entry_of
 
 CONNECTION_CLOSED = -32000
 """The SDK's error code of a request whose connection went away."""

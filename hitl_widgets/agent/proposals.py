@@ -25,7 +25,9 @@ from ..schema import Shape
 from ..standing import Subject, covering
 from ..store.base import NewCall, Store
 from . import models, output
-from .tools import Entry, HookCall, Tool
+from .hooks import HookCall
+from .tools import Tool
+from .toolsets import Entry
 
 if TYPE_CHECKING:
     from .frames import FrameRun

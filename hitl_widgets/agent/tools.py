@@ -6,16 +6,16 @@ import copy
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, overload
 
 from pydantic_core import to_jsonable_python
 
 from .. import given
-from ..errors import AgentDefinitionError, ToolDefinitionError
-from ..policy import FUNCTION, Auto, Evaluator, Predicate, ToolRule, disabled
+from ..errors import ToolDefinitionError
+from ..policy import Predicate
 from ..previews.look import SECONDS, Looked, Plan, look, plan_of
 from ..request import Effect, OnExpire, Record
 from ..schema import Shape, shape_of, shape_of_parameters
@@ -256,15 +256,9 @@ def _make(
     **options: Any,
 ) -> Tool:
     name = id or getattr(function, "__name__", "")
-    _check_id(name)
-    if inspect.isasyncgenfunction(function):
-        raise ToolDefinitionError(
-            f"{name} is an async generator: a tool returns one result. Return it, and tell of what "
-            "happens meanwhile with ctx.progress."
-        )
-    given.check(
-        ToolDefinitionError,
+    _check(
         name,
+        function,
         description=description,
         require_approval=require_approval,
         effect=effect,
@@ -273,9 +267,6 @@ def _make(
         preview_timeout=preview_timeout,
         bind_preview=bind_preview,
         **options,
-    )
-    given.check_quorum(
-        ToolDefinitionError, name, quorum=options.get("quorum", 1), reviewers=reviewers
     )
     parameters = shape_of_parameters(function, skip=_is_context)
     shape = parameters if input_schema is None else shape_of(input_schema)
@@ -314,11 +305,24 @@ def _is_context(annotation: Any) -> bool:
     return inspect.isclass(annotation) and issubclass(annotation, ToolContext)
 
 
-def _check_id(name: Any) -> None:
+def _check(name: Any, function: Callable[..., Any], /, **options: Any) -> None:
+    """Refuse at the definition what a call would stumble over."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ToolDefinitionError(
             f"Tool id {name!r}: use 1 to 64 letters, digits, '_' and '-' (give id=…)."
         )
+    if inspect.isasyncgenfunction(function):
+        raise ToolDefinitionError(
+            f"{name} is an async generator: a tool returns one result. Return it, and tell of what "
+            "happens meanwhile with ctx.progress."
+        )
+    given.check(ToolDefinitionError, name, **options)
+    given.check_quorum(
+        ToolDefinitionError,
+        name,
+        quorum=options.get("quorum", 1),
+        reviewers=options["reviewers"],
+    )
 
 
 def _names(shape: Shape) -> list[str] | None:
@@ -332,129 +336,3 @@ def _names(shape: Shape) -> list[str] | None:
 def client_tool(name: str, schema: Any, description: str = "") -> Tool:
     """A tool without a body here: a human (or a client program) gives its result (R19)."""
     return Tool(id=name, description=description or name, function=None, shape=shape_of(schema))
-
-
-Config = Literal["always_allow", "always_ask"] | Auto | Any
-
-
-@dataclass(frozen=True)
-class Toolset:
-    """Tools under a common policy.
-
-    Parameters
-    ----------
-    tools
-        Tools or plain functions.
-    policy
-        ``"always_allow"``, ``"always_ask"`` or `auto(evaluator)`.
-    configs
-        Tool name → policy of that tool, or `disabled`.
-    """
-
-    tools: Sequence[Tool | Callable[..., Any]]
-    policy: Config = "always_allow"
-    configs: Mapping[str, Config] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A tool with the rule it has in an agent."""
-
-    tool: Tool
-    rule: ToolRule
-    evaluator: Evaluator | None = None
-    later: bool = False
-    """Its server may have added it after a run began: that run asks for it."""
-
-    @property
-    def predicate(self) -> Predicate | None:
-        """The tool's own approval function."""
-        rule = self.tool.require_approval
-        return rule if callable(rule) else None
-
-
-def entries(tools: Iterable[Any]) -> dict[str, Entry]:
-    """An agent's tools by name, with their rules.
-
-    Raises
-    ------
-    AgentDefinitionError
-        Two of one name, a policy that is none, a config for a tool that is not there.
-    """
-    found: dict[str, Entry] = {}
-    for item in tools:
-        group = item if isinstance(item, Toolset) else Toolset([item])
-        made = [t if isinstance(t, Tool) else tool(t) for t in group.tools]
-        for name in group.configs.keys() - {t.id for t in made}:
-            raise AgentDefinitionError(f"configs names {name!r}, which the toolset does not hold.")
-        for each in made:
-            if each.id in found:
-                raise AgentDefinitionError(f"Two tools are called {each.id!r}: give one an id=….")
-            found[each.id] = entry_of(each, group.configs.get(each.id, group.policy))
-    return found
-
-
-def entry_of(each: Tool, policy: Config) -> Entry:
-    """A tool under a policy."""
-    if isinstance(policy, Auto):
-        toolset, evaluator, enabled = "auto", policy.evaluator, True
-    elif policy is disabled:
-        toolset, evaluator, enabled = "always_allow", None, False
-    elif policy in ("always_allow", "always_ask"):
-        toolset, evaluator, enabled = policy, None, True
-    else:
-        raise AgentDefinitionError(
-            f"{each.id}: the policy {policy!r} is none of 'always_allow', 'always_ask', "
-            "hitl.auto(…), hitl.disabled."
-        )
-    required = each.require_approval
-    rule = ToolRule(
-        require_approval=FUNCTION if callable(required) else required,
-        effect=each.effect,
-        toolset=cast("Any", toolset),
-        enabled=enabled and each.enabled,
-        schema_digest=each.shape.digest,
-    )
-    return Entry(each, rule, evaluator)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A `before_tool_call` hook's refusal: text for the model."""
-
-    text: str
-
-
-@dataclass(slots=True)
-class HookCall:
-    """A call as hooks see it; `prepare_tool_call` may change `args`."""
-
-    tool_name: str
-    args: dict[str, Any]
-    run_id: str
-    tool_call_id: str
-    agent_path: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """Functions (sync or async) around tool calls and decisions.
-
-    Parameters
-    ----------
-    prepare_tool_call
-        Before the gate; may change ``call.args``, which are validated again.
-    before_tool_call
-        After the claim, just before the body: None, or `Block` with text for the model. If it
-        changed arguments the call is refused (F20).
-    after_tool_call
-        ``(call, result)`` after the body.
-    on_request, on_decision
-        Told the `Request` when it opens, and when it is decided.
-    """
-
-    prepare_tool_call: Callable[[HookCall], Any] | None = None
-    before_tool_call: Callable[[HookCall], Any] | None = None
-    after_tool_call: Callable[[HookCall, Any], Any] | None = None
-    on_request: Callable[[Any], Any] | None = None
-    on_decision: Callable[[Any], Any] | None = None
