@@ -176,19 +176,12 @@ def _plots(rows: Sequence[Row], locale: str) -> str:
     tools_title = say("history.plot.tools", locale)
     if more > 0:
         tools_title += f" ({say('history.plot.more', locale, n=more)})"
-    return (
-        legend(names, f"{key}-t")
-        + '<div class="hitl-plots">'
-        + bars(
-            times,
-            title=say("history.plot.time", locale),
-            said=_said(times),
-            names=names,
-            key=f"{key}-t",
-        )
-        + bars(shown, title=tools_title, said=_said(shown), names=names, key=f"{key}-n")
-        + "</div>"
-    )
+    drawn = ""
+    if any(bar.total for bar in times):  # where only rules decided nobody took any time
+        title = say("history.plot.time", locale)
+        drawn += bars(times, title=title, said=_said(times), names=names, key=f"{key}-t")
+    drawn += bars(shown, title=tools_title, said=_said(shown), names=names, key=f"{key}-n")
+    return f'{legend(names, f"{key}-n")}<div class="hitl-plots">{drawn}</div>'
 
 
 def _said(rows: Sequence[Bar]) -> str:

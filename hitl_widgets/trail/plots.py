@@ -56,7 +56,7 @@ def bars(rows: Sequence[Bar], *, title: str, said: str, names: Mapping[str, str]
 
 
 def _row(row: Bar, number: int, most: int, names: Mapping[str, str], key: str) -> str:
-    """One bar; where only its text is left, it still reads ``label total: 3 approved. ``."""
+    """One bar; where only its text is left: ``label 3: 3 approved. `` or ``label: 0. ``."""
     top = number * ROW + 2
     middle = top + BAR / 2 + 4
     scale = (WIDTH - LABEL - NUMBER) / most
@@ -74,9 +74,10 @@ def _row(row: Bar, number: int, most: int, names: Mapping[str, str], key: str) -
             x += width
     label = visible(row.label)
     short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    total = f' <text x="{x + 5:.1f}" y="{middle}">{row.total}</text>' if parts else ""
     return (
-        f'<text x="{LABEL - 8}" y="{middle}" text-anchor="end">{html.escape(short)}</text> '
-        f'<text x="{x + 5:.1f}" y="{middle}">{row.total or ""}</text>: {", ".join(parts)}. '
+        f'<text x="{LABEL - 8}" y="{middle}" text-anchor="end">{html.escape(short)}</text>{total}'
+        f": {', '.join(parts) or 0}. "
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import stat
 import xml.etree.ElementTree as ET
 from datetime import datetime
@@ -191,6 +192,15 @@ class TestDisplay:
         left = "".join(words.said)
         assert "under 1 s 12: 12 approved. " in left
         assert "delete_table 16: 8 approved, 8 declined. " in left
+        assert "over a day: 0. " in left
+
+    def test_where_only_rules_decided_no_plot_of_how_long_people_took(self) -> None:
+        shown = History([decided(0, via="test", identity_source="rule")])._repr_html_()
+        assert shown.count('role="img"') == 1
+        assert "Decisions per tool" in shown
+        assert "Time to decide" not in shown
+        for used in re.findall(r"url\(#([^)]+)\)", shown):
+            assert shown.count(f'<pattern id="{used}"') == 1
 
     def test_hostile_names_are_text(self) -> None:
         bad = '<img src=x onerror="alert(1)">\u202e'
