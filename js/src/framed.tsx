@@ -86,25 +86,67 @@ export function Framed({ html, id, label }: FramedProps) {
   );
 }
 
-/** How large a frame has to be so that nothing in it scrolls; null where there is no such size. */
+/** How large a frame has to be so that all of it is in view; null where there is no such size. */
 function sizeOf(probe: HTMLIFrameElement): Size | null {
-  const root = probe.contentDocument?.documentElement;
-  if (!root || [...root.querySelectorAll("body *")].some(hides)) return null;
+  const page = probe.contentDocument;
+  const root = page?.documentElement;
+  // What moves is another page later.
+  if (!root || page.getAnimations().length > 0) return null;
+  if ([...root.querySelectorAll("body, body *")].some(hides)) return null;
   // A page may grow with its frame: measured until it fits, and not for ever.
   for (let i = 0; i < 4; i++) {
     const size = { width: root.scrollWidth, height: root.scrollHeight };
     if (size.width > MOST || size.height > MOST) return null;
     const fits = size.width <= probe.clientWidth && size.height <= probe.clientHeight;
-    if (fits) return size;
+    if (fits) return textsOf(page).every((text) => stands(text, size)) ? size : null;
     probe.style.width = `${Math.max(size.width, probe.clientWidth)}px`;
     probe.style.height = `${size.height}px`;
   }
   return null;
 }
 
-/** Whether a part of the page scrolls, or is cut, by itself. */
+/** What a part has that hides nothing of it; with anything else it may be drawn only partly. */
+const DRAWN = {
+  visibility: "visible",
+  contentVisibility: "visible",
+  clip: "auto",
+  clipPath: "none",
+  maskImage: "none",
+  filter: "none",
+} as const;
+
+/** Whether a part of the page scrolls, is cut or is not to be seen, by itself. */
 function hides(part: Element): boolean {
   const style = part.ownerDocument.defaultView?.getComputedStyle(part);
-  if (!style || style.overflow === "visible") return false;
+  if (!style) return false;
+  const drawn = Object.entries(DRAWN).every(
+    ([name, plain]) => (style[name as keyof typeof DRAWN] ?? plain) === plain,
+  );
+  if (!drawn || Number(style.opacity) < FAINT) return true;
+  if (style.overflow === "visible" && style.contain === "none") return false;
   return part.scrollHeight > part.clientHeight + 4 || part.scrollWidth > part.clientWidth + 4;
+}
+
+const FAINT = 0.5;
+
+/** What can be read in the page. */
+function textsOf(page: Document): globalThis.Node[] {
+  const walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
+  const texts: globalThis.Node[] = [];
+  for (let text = walker.nextNode(); text; text = walker.nextNode())
+    if (text.nodeValue?.trim() && text.parentElement?.localName !== "style") texts.push(text);
+  return texts;
+}
+
+/** Of a line of text, in pixels: what is smaller is not read. */
+const LEAST = 4;
+
+/** Whether a text has its place on a page of that size. */
+function stands(text: globalThis.Node, size: Size): boolean {
+  const range = text.ownerDocument?.createRange();
+  if (!range) return false;
+  range.selectNodeContents(text);
+  const { left, top, right, bottom, width, height } = range.getBoundingClientRect();
+  const within = left > -1 && top > -1 && right < size.width + 1 && bottom < size.height + 1;
+  return within && width > 0 && height >= LEAST;
 }

@@ -1,5 +1,5 @@
-// Markdown that the kernel made into sanitised HTML, drawn again from known elements: whatever else
-// there is becomes text, and no attribute comes along.
+// HTML that the kernel has sanitised, of Markdown or of a page, drawn again from known elements:
+// whatever else there is becomes text, and no attribute comes along.
 import { type ComponentChild, h } from "preact";
 import { useMemo } from "preact/hooks";
 import { Revealed } from "./text";
@@ -7,7 +7,8 @@ import { Revealed } from "./text";
 const KNOWN = new Set(
   (
     "p br hr em strong s del code pre blockquote ul ol li " +
-    "table thead tbody tr th td h1 h2 h3 h4 h5 h6"
+    "table caption thead tbody tfoot tr th td h1 h2 h3 h4 h5 h6 " +
+    "div section figure figcaption dl dt dd"
   ).split(" "),
 );
 /** Headings are the tool's, not the card's: drawn as strong lines. */

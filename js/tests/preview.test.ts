@@ -124,9 +124,22 @@ describe("a preview", () => {
     ["scrolls by itself", "height:40px;overflow:auto"],
     ["is cut", "height:40px;overflow:hidden"],
     ["grows with its frame", "height:calc(100vh + 50px)"],
+    ["is painted by itself", "height:40px;contain:paint"],
+    ["grows later", "animation:a 9s 9s"],
+    ["stands below the page", "position:fixed;top:200vh"],
+    ["stands beside the page", "position:absolute;left:-9999px"],
+    ["is moved away", "transform:translateY(-9999px)"],
+    ["has words beside the page", "text-indent:-9999px"],
+    ["is not drawn", "display:none"],
+    ["is clear", "opacity:0"],
+    ["is not visible", "visibility:hidden"],
+    ["has no size", "font-size:0"],
+    ["is clipped", "clip-path:inset(0 0 90% 0)"],
+    ["is a body that scrolls", "}html{overflow:hidden}body{height:40px;overflow:auto"],
   ])("as HTML, a part of which %s, is read as its words", async (_how, style) => {
     const lines = Array.from({ length: 80 }, (_, i) => `<p>line ${i}</p>`).join("");
-    const body = `<style>p{color:red}</style><div style="${style}">${lines}</div>`;
+    const grows = "@keyframes a{to{height:9000px}}";
+    const body = `<style>p{color:red}div{${style}}${grows}</style><div>${lines}</div>`;
     show({ parts: [{ kind: "html", text: body, length: body.length }] }, plain);
     await expect.element(seen("Some of it cannot be measured here")).toBeVisible();
     expect(text()).toContain("line 79");
@@ -135,6 +148,15 @@ describe("a preview", () => {
     const block = section().getByRole("region", { name: "Preview" }).element();
     block.scrollTo(0, block.scrollHeight);
     await expect.element(approve()).toBeEnabled();
+  });
+
+  test("as HTML that is read as its words keeps apart what stands apart", async () => {
+    const body = '<div style="width:30000px"><div>row 1</div><div>0 rows</div></div>';
+    show({ parts: [{ kind: "html", text: body, length: body.length }] }, plain);
+    await expect.element(seen("Some of it cannot be measured here")).toBeVisible();
+    expect(section().element().querySelector<HTMLElement>(".prose")?.innerText).toMatch(
+      /row 1\n+0 rows/,
+    );
   });
 
   test("tells what the call reads and what changed in it", () => {
