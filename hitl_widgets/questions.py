@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
 
 from pydantic_core import to_jsonable_python
@@ -220,59 +221,81 @@ def _gate(
         reads=reads,
         error=AgentDefinitionError,
     )
-    asynchronous = inspect.iscoroutinefunction(function)
     first = next(iter(signature.parameters), "")
     method = first in ("self", "cls") and "." in function.__qualname__
-    describers = {**({first: describe_owner} if method else {}), **(describe or {})}
     reviewers = options.pop("reviewers", None)
-
-    def question(
-        args: tuple[Any, ...], kwargs: dict[str, Any], here: _Elsewhere | None
-    ) -> Question:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        seen = dict(bound.arguments)
-
-        async def perform() -> Any:
-            if asynchronous:
-                return await function(*args, **kwargs)
-            if here is not None:
-                return await here(functools.partial(function, *args, **kwargs))
-            return await asyncio.to_thread(function, *args, **kwargs)
-
-        return Question(
-            name=name,
-            scope=f"{function.__module__}.{function.__qualname__}",
-            kind="approval",
-            describe=lambda: describe_arguments(
-                seen, where=name, declared=secret, describers=describers
-            ),
-            perform=perform,
-            message=message,
-            allowed=("approve", "decline", "respond"),
-            effect=effect or "unknown",
-            key=key(*args, **kwargs) if callable(key) else key,
-            plan=plan,
-            values=seen,
-            reviewers=None if reviewers is None else tuple(reviewers),
+    gate = _Gate(
+        function=function,
+        signature=signature,
+        secret=secret,
+        describers={**({first: describe_owner} if method else {}), **(describe or {})},
+        key=key,
+        fixed={
+            "message": message,
+            "effect": effect or "unknown",
+            "plan": plan,
+            "reviewers": None if reviewers is None else tuple(reviewers),
             **options,
-        )
+        },
+    )
 
     @functools.wraps(function)
     async def gated(*args: Any, **kwargs: Any) -> Any:
-        return await Asking(question(args, kwargs, None)).answer()
+        return await Asking(gate.question(args, kwargs)).answer()
 
-    if asynchronous:
+    if inspect.iscoroutinefunction(function):
         return gated
 
     @functools.wraps(function)
     def blocking(*args: Any, **kwargs: Any) -> Any:
         # The body belongs on the caller's thread: connections and windows are bound to it.
         here = _Elsewhere()
-        return _block(Asking(question(args, kwargs, here)).answer(), here)
+        return _block(Asking(gate.question(args, kwargs, here)).answer(), here)
 
     cast("Any", blocking).aio = gated
     return blocking
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gate:
+    """A gated function, and what each question about a call of it has in common (`fixed`)."""
+
+    function: Callable[..., Any]
+    signature: inspect.Signature
+    secret: Sequence[str]
+    describers: Mapping[str, Callable[[Any], Any]]
+    key: str | Callable[..., str] | None
+    fixed: Mapping[str, Any]
+
+    def question(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], here: _Elsewhere | None = None
+    ) -> Question:
+        """The question about one call; its body runs `here`, or on a thread of its own."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        seen, function = dict(bound.arguments), self.function
+
+        async def perform() -> Any:
+            if inspect.iscoroutinefunction(function):
+                return await function(*args, **kwargs)
+            if here is not None:
+                return await here(functools.partial(function, *args, **kwargs))
+            return await asyncio.to_thread(function, *args, **kwargs)
+
+        name = function.__name__
+        return Question(
+            name=name,
+            scope=f"{function.__module__}.{function.__qualname__}",
+            kind="approval",
+            describe=lambda: describe_arguments(
+                seen, where=name, declared=self.secret, describers=self.describers
+            ),
+            perform=perform,
+            allowed=("approve", "decline", "respond"),
+            key=self.key(*args, **kwargs) if callable(self.key) else self.key,
+            values=seen,
+            **self.fixed,
+        )
 
 
 def _check_gate(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import deciders, given
+from .. import deciders
 from ..desk import Desk, desk_of
-from ..errors import AgentDefinitionError, LeaseLost, NotAsked
+from ..errors import LeaseLost, NotAsked
 from ..policy import administrator
 from ..request import Answer, Approve, Decision, Decline, Reviewer, new_id
 from ..store import Store
-from . import conversation, following, models
+from . import conversation, definition, following, models
 from .beginning import begin
 from .budget import Budget
 from .delegation import as_tool
@@ -33,12 +32,6 @@ from .results import RunResult, RunStream
 from .snapshot import Frame
 from .toolsets import Entry, entries
 
-_ID = given.Kind(
-    lambda value: (
-        isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,48}", value) is not None
-    ),
-    "1 to 48 letters, digits, '_' and '-'",
-)
 _NO_DEFAULTS = RunOptions()
 _NO_HOOKS = Hooks()
 
@@ -88,8 +81,9 @@ class Agent:
         budget: Budget | None = None,
         defaults: RunOptions = _NO_DEFAULTS,
     ) -> None:
-        _check(
+        definition.check(
             id,
+            Agent,
             name=name,
             description=description,
             instructions=instructions,
@@ -425,40 +419,3 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 __all__ = ["Agent", "RunHandle", "SuspendedRun"]
-
-
-def _check(id_: Any, **options: Any) -> None:
-    """Refuse at the definition what a run would stumble over."""
-    given.check_one(AgentDefinitionError, "Agent", "id", id_, _ID)
-    where = f"Agent {id_!r}"
-    given.check(AgentDefinitionError, where, **options)
-    if options["model"] is None:
-        raise AgentDefinitionError(
-            f"{where} has no model: give model='provider:name' or a hitl.ScriptedModel."
-        )
-    for name, kind in _KINDS.items():
-        given.check_one(AgentDefinitionError, where, name, options[name], kind)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _all(kind: type[Any], words: str) -> given.Kind:
-    def fits(value: Any) -> bool:
-        return _is_list(value) and all(isinstance(each, kind) for each in value)
-
-    return given.Kind(fits, words)
-
-
-def _one(kind: type[Any], words: str) -> given.Kind:
-    return given.Kind(lambda value: isinstance(value, kind), words)
-
-
-_KINDS = {
-    "tools": _all(object, "a list of tools, functions, toolsets or MCP servers"),
-    "agents": _all(Agent, "a list of agents"),
-    "memory": _one(Memory, "a hitl.Memory").or_none(),
-    "hooks": _one(Hooks, "hitl.Hooks"),
-    "defaults": _one(RunOptions, "hitl.RunOptions"),
-}

@@ -267,50 +267,35 @@ def describe(
     """The request about a call: masked, fingerprinted, and everything a card needs."""
     driver = frame.driver
     looked = looked or Looked()
-    secrets = tool.secrets_in(call.args)
     resume_schema: dict[str, Any] | None = {} if kind == "input" else None
     if resume is not None:
         resume_schema = resume.json_schema
     consents = kind == "input" and (tool.consent or resume is None or resume.is_consent)
+    scope = {
+        "policy_version": frame.policy_version,
+        "schema_digest": tool.shape.digest,
+        "how": how,
+        **({"bound": looked.bound} if looked.bound else {}),
+        **({} if tool.record == "full" else {"record": tool.record}),
+        **(more or {}),
+        **({"consent": True} if consents else {}),
+    }
     draft = Request(
         id=new_id("r"),
-        run_id=call.run_id,
-        tool_call_id=call.id,
         ordinal=ordinal,
         kind=kind,
-        tool_name=tool.id,
-        args=mask(call.args, secrets),
         fingerprint="",
         state="pending",
-        agent_id=driver.run.agent_id,
-        agent_path=frame.state.agent_path,
         created_at=utc(driver.now()),
-        effect=tool.effect,
-        thread_id=driver.run.thread_id,
-        resource_id=driver.run.resource_id,
         allowed=_allowed(kind, how),
-        evaluation=call.evaluation,
         message=message,
         suspend_payload=payload,
         resume_schema=resume_schema,
         input_schema=tool.shape.json_schema if kind == "approval" else None,
-        secrets=secrets,
-        scope={
-            "policy_version": frame.policy_version,
-            "schema_digest": tool.shape.digest,
-            "how": how,
-            **({"bound": looked.bound} if looked.bound else {}),
-            **({} if tool.record == "full" else {"record": tool.record}),
-            **(more or {}),
-            **({"consent": True} if consents else {}),
-        },
-        origin=driver.origin,
-        turn=call.turn,
-        on_expire=tool.on_expire,
-        quorum=tool.quorum,
-        reviewers=tool.reviewers,
+        scope=scope,
         preview=looked.preview,
         reads=looked.reads,
+        **_about(frame, tool, call),
     )
     seconds = tool.expires or driver.root.options.get("expires")
     known = identity(draft, call.args, tool, driver.desk.store)
@@ -322,6 +307,29 @@ def describe(
         expires_at=None if seconds is None else utc(driver.now() + seconds),
         store=driver.desk.store,
     )
+
+
+def _about(frame: FrameRun, tool: Tool, call: Call) -> dict[str, Any]:
+    """What every request about a call says of it."""
+    run, secrets = frame.driver.run, tool.secrets_in(call.args)
+    return {
+        "run_id": call.run_id,
+        "tool_call_id": call.id,
+        "tool_name": tool.id,
+        "args": mask(call.args, secrets),
+        "secrets": secrets,
+        "agent_id": run.agent_id,
+        "agent_path": frame.state.agent_path,
+        "thread_id": run.thread_id,
+        "resource_id": run.resource_id,
+        "origin": frame.driver.origin,
+        "turn": call.turn,
+        "evaluation": call.evaluation,
+        "effect": tool.effect,
+        "on_expire": tool.on_expire,
+        "quorum": tool.quorum,
+        "reviewers": tool.reviewers,
+    }
 
 
 def _allowed(kind: Kind, how: str) -> tuple[Verdict, ...]:
