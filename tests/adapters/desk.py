@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -50,6 +50,34 @@ def nested(depth: int) -> Any:
     for _ in range(depth):
         value = [value]
     return value
+
+
+class Hanging:
+    """A tool that hangs until its run is cancelled; a stubborn one swallows that and returns."""
+
+    def __init__(self, *, stubborn: bool = False) -> None:
+        self.ran: list[str] = []
+        self._begun = asyncio.Event()
+        self._stubborn = stubborn
+
+    async def act(self) -> str:
+        self._begun.set()
+        try:
+            await asyncio.Event().wait()
+        except BaseException:
+            if not self._stubborn:
+                raise
+            self.ran.append("act")
+        return "done all the same"
+
+    async def cancel(self, run: Awaitable[Any]) -> None:
+        """Approve whatever `run` asks, and cancel it in the middle of the tool."""
+        with hitl.reviewer(lambda _: hitl.Approve()):
+            running = asyncio.ensure_future(run)
+            await self._begun.wait()
+            running.cancel()
+            await asyncio.wait([running])
+        assert self._stubborn or running.cancelled()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 import hitl_widgets as hitl
 
-from .desk import calls, nobody_decides, runs, states
+from .desk import Hanging, calls, nobody_decides, runs, states
 from .graphs import MODES, THREAD, Scripted, agent, delete_graph, returned, tool
 
 
@@ -118,54 +118,29 @@ class TestBatches:
         assert runs() == ["declined"]
 
 
+def one_that(hanging: Hanging, mode: str) -> Any:
+    tools, gated = [tool(hanging.act, "act")], {"act": True}
+    return agent(InMemorySaver(), tools, [("act", {})], "?", gated=gated, mode=mode)
+
+
 class TestStubbornTools:
     @MODES
     async def test_one_that_swallows_a_cancellation_keeps_its_true_result(self, mode: str) -> None:
         """R8, R13."""
-        begun = asyncio.Event()
-        ran: list[str] = []
-
-        async def act() -> str:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            except BaseException:  # noqa: BLE001
-                ran.append("act")
-            return "done all the same"
-
-        graph = agent(
-            InMemorySaver(), [tool(act, "act")], [("act", {})], "?", gated={"act": True}, mode=mode
-        )
-        with hitl.reviewer(lambda _: hitl.Approve()):
-            running = asyncio.ensure_future(hitl.run(graph, "go", config=THREAD))
-            await begun.wait()
-            running.cancel()
-            await asyncio.wait([running])
-        assert ran == ["act"]
+        hanging = Hanging(stubborn=True)
+        await hanging.cancel(hitl.run(one_that(hanging, mode), "go", config=THREAD))
+        assert hanging.ran == ["act"]
         ((_, state, value),) = calls()
         assert (state, value) in (("done", "done all the same"), ("outcome_unknown", None))
 
     @MODES
     async def test_a_cancelled_one_has_an_unknown_outcome_until_settled(self, mode: str) -> None:
-        begun = asyncio.Event()
-
-        async def act() -> str:
-            begun.set()
-            await asyncio.Event().wait()
-            return "never"
-
-        graph = agent(
-            InMemorySaver(), [tool(act, "act")], [("act", {})], "?", gated={"act": True}, mode=mode
-        )
-        with hitl.reviewer(lambda _: hitl.Approve()):
-            running = asyncio.ensure_future(hitl.run(graph, "go", config=THREAD))
-            await begun.wait()
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
-            assert states() == [("act", "outcome_unknown")]
-            with pytest.raises(hitl.OutcomeUnknown):
-                await hitl.run(graph, "go", config=THREAD)
+        hanging = Hanging()
+        graph = one_that(hanging, mode)
+        await hanging.cancel(hitl.run(graph, "go", config=THREAD))
+        assert states() == [("act", "outcome_unknown")]
+        with hitl.reviewer(lambda _: hitl.Approve()), pytest.raises(hitl.OutcomeUnknown):
+            await hitl.run(graph, "go", config=THREAD)
 
     async def test_one_that_a_middleware_tries_again_runs_once(self) -> None:
         """R1: the approval is used up by the first try; the error says so."""

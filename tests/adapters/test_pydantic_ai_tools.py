@@ -17,7 +17,7 @@ from pydantic_ai.exceptions import UserError
 
 import hitl_widgets as hitl
 
-from .desk import calls, nobody_decides, states
+from .desk import Hanging, calls, nobody_decides, states
 from .pyd import BOTH, delete_agent, one_tool, returned, scripted
 
 BLOCKED = "Tool call blocked: approval did not match delete_file arguments."
@@ -150,40 +150,15 @@ class TestStubbornTools:
         self, key: str | None
     ) -> None:
         """R8, R13."""
-        begun = asyncio.Event()
-        ran: list[str] = []
-
-        async def act() -> str:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            except BaseException:  # noqa: BLE001
-                ran.append("act")
-            return "done all the same"
-
-        with hitl.reviewer(lambda _: hitl.Approve()):
-            running = asyncio.ensure_future(hitl.run(one_tool(act, {}), "go", key=key))
-            await begun.wait()
-            running.cancel()
-            await asyncio.wait([running])
-        assert ran == ["act"]
+        hanging = Hanging(stubborn=True)
+        await hanging.cancel(hitl.run(one_tool(hanging.act, {}), "go", key=key))
+        assert hanging.ran == ["act"]
         assert calls() == [("act", "done", "done all the same")]
 
     @BOTH
     async def test_a_cancelled_one_has_an_unknown_outcome(self, key: str | None) -> None:
-        begun = asyncio.Event()
-
-        async def act() -> str:
-            begun.set()
-            await asyncio.Event().wait()
-            return "never"
-
-        with hitl.reviewer(lambda _: hitl.Approve()):
-            running = asyncio.ensure_future(hitl.run(one_tool(act, {}), "go", key=key))
-            await begun.wait()
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
+        hanging = Hanging()
+        await hanging.cancel(hitl.run(one_tool(hanging.act, {}), "go", key=key))
         assert states() == [("act", "outcome_unknown")]
 
     @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
