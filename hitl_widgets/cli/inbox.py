@@ -75,7 +75,7 @@ def _deciding(actions: Any, name: str, words: str, run: Any) -> argparse.Argumen
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise argparse.ArgumentTypeError(f"{text!r} is not JSON: {e}") from e
 
 
@@ -249,5 +249,5 @@ async def _result(device: Device) -> Any:
     text = (await device.line(saying(device.locale)("term.result"))).strip()
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text or None

@@ -164,7 +164,7 @@ def typed(text: str) -> Any:
     """What a person typed: JSON where it is JSON (no number is rounded), else the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

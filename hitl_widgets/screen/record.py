@@ -392,8 +392,10 @@ def _reads_as_json(text: str) -> bool:
     """Whether text without its quotes would pass for a number, a truth value or an object."""
     try:
         json.loads(text)
-    except ValueError:
+    except json.JSONDecodeError:
         return False
+    except (ValueError, RecursionError):  # a number, or an object, beyond what Python reads
+        return True
     return True
 
 

@@ -186,7 +186,7 @@ class _Talk:
             return None
         try:
             return Respond(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             return Respond(text)
 
     async def _answered(self) -> Decision:

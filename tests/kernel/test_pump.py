@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
 import textwrap
 
 import pytest
 
 from hitl_widgets.notebook import kernel
+from hitl_widgets.notebook.kernel import KernelMessage
 from tests.kernel.notebook import Notebook
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -55,6 +57,35 @@ class TestKind:
         count, pumps = printed.split(maxsplit=1)
         assert int(count) > 10
         assert set(eval(pumps).values()) == {None}  # noqa: S307 - printed by the line above
+
+    @pytest.mark.parametrize("later", [False, True])
+    async def test_where_a_request_is_known_to_its_own_context_alone_the_others_have_none(
+        self, monkeypatch: pytest.MonkeyPatch, *, later: bool
+    ) -> None:
+        """As in ipykernel 7.0, where a change that is made elsewhere would be lost."""
+
+        class Kernel:
+            def __init__(self) -> None:
+                self._shell_parent = contextvars.ContextVar[KernelMessage]("shell_parent")
+                if later:
+                    self._get_shell_context_var = self._shell_parent.get
+
+            def get_parent(self, channel: str | None = None) -> KernelMessage:
+                assert channel in (None, "shell")
+                return self._shell_parent.get()
+
+        running = Kernel()
+        monkeypatch.setattr(kernel, "running_kernel", lambda: running)
+        kernel.publish_anywhere()
+        changed = vars(running).get("get_parent")
+        kernel.publish_anywhere()
+        assert vars(running).get("get_parent") is changed
+        assert (changed is None) == later
+        if not later:
+            assert running.get_parent("shell") == running.get_parent() == {}
+            message: KernelMessage = {"header": {"msg_id": "1"}}
+            running._shell_parent.set(message)
+            assert running.get_parent("shell") is message
 
     async def test_on_an_unknown_ipykernel_waiting_does_nothing(self, notebook: Notebook) -> None:
         printed = await printed_by(

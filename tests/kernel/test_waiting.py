@@ -184,6 +184,8 @@ class TestRequests:
         await cell.ok()
 
     async def test_a_completion_waits_for_the_cell_as_ever(self, notebook: Notebook) -> None:
+        # Jedi reads its type stubs at first: for longer than anything here takes.
+        await notebook.run("get_ipython().Completer.use_jedi = False")
         cell = notebook.execute("print(await ask('complete'))")
         card = await cell.card("complete")
         asked = notebook.send("complete_request", {"code": "pri", "cursor_pos": 3})

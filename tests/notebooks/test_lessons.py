@@ -16,6 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted(notebooks.LESSONS.glob("*.py"))
 
 
+_executed: dict[tuple[Path, bool], nbformat.NotebookNode] = {}
+
+
 def committed(lesson: Path, *, solved: bool = False) -> nbformat.NotebookNode:
     """A lesson's notebook as it stands in the repository."""
     folder = notebooks.SOLUTIONS if solved else notebooks.NOTEBOOKS
@@ -25,7 +28,10 @@ def committed(lesson: Path, *, solved: bool = False) -> nbformat.NotebookNode:
 def run(
     lesson: Path, monkeypatch: pytest.MonkeyPatch, *, solved: bool = False
 ) -> nbformat.NotebookNode:
-    """Execute a committed lesson in a real kernel."""
+    """Execute a committed lesson in a real kernel: once, for all tests that read what it says."""
+    done = _executed.get((lesson, solved))
+    if done is not None:
+        return done
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     name = f"{'solution' if solved else 'lesson'}_{lesson.stem[:2]}"
     monkeypatch.setenv("HITL_REVIEWER", f"tests.notebooks.reviewers:{name}")
@@ -33,6 +39,7 @@ def run(
     nbclient.NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}
     ).execute()
+    _executed[lesson, solved] = notebook
     return notebook
 
 

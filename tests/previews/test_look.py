@@ -188,7 +188,8 @@ class TestAPreview:
 
         def show(pin: Any) -> Any:
             now = pd.DataFrame(
-                {"who": ["Ada", "Bob"], "pin": [pin, type(pin)("5555")]}, index=[pin, 0]
+                {"who": ["Ada", "Bob"], "pin": [pin, type(pin)("5555")], f"of {pin}": 1},
+                index=[pin, 0],
             )
             return [now, pl.DataFrame({"pin": [pin]}), hitl.previews.changes(now.iloc[:0], now)]
 

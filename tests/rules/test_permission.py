@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 import hitl_widgets as hitl
 from hitl_widgets.deciders import settings
 from hitl_widgets.policy import functions
+from tests.adapters import graphs, pyd
 
 from .making import Witness, agent_on, chunks_of, store_at, tell_back
 
@@ -264,6 +266,39 @@ class TestAdministrator:
         with pytest.raises(hitl.AgentDefinitionError, match=r"policy\.json"):
             await agent.generate("go")
         assert agent.store.runs() == []
+
+    @pytest.mark.parametrize("asks", ["ask", "confirm", "gated", "pydantic-ai", "langgraph"])
+    async def test_a_broken_one_stops_whatever_else_asks_before_a_store_is_opened(
+        self, tmp_path: Path, write: Any, asks: str
+    ) -> None:
+        path, ran = tmp_path / "not-yet" / "requests.db", list[str]()
+
+        def remove(path: str) -> None:
+            "Delete a file."
+            ran.append(path)
+
+        async def asking() -> None:
+            match asks:
+                case "ask":
+                    await hitl.ask(bool, "Go on?", store=path)
+                case "confirm":
+                    await hitl.confirm("Go on?", store=path)
+                case "gated":
+                    hitl.require_approval(store=path)(remove)("a")
+                case "pydantic-ai":
+                    await hitl.run(pyd.delete_agent(ran, "a"), "go", store=path)
+                case _:
+                    graph = graphs.delete_graph(InMemorySaver(), "a", delete=remove)
+                    await hitl.run(graph, "go", config=graphs.THREAD, store=path)
+
+        write('{"forbid": ')
+        with (
+            hitl.reviewer(lambda _: hitl.Approve()),
+            pytest.raises(hitl.AgentDefinitionError, match=r"policy\.json"),
+        ):
+            await asking()
+        assert ran == []
+        assert not path.parent.exists()
 
     async def test_a_named_file_that_is_missing_stops_everything(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,18 +38,19 @@ def press(card: ApprovalCard, decision: dict[str, Any], **more: Any) -> dict[str
     [
         ({"verdict": "approve"}, "approved"),
         ({"verdict": "decline", "reason": "use staging"}, "declined"),
+        ({"verdict": "respond", "text": "[" * 100_000}, "responded"),
     ],
 )
 def test_a_press_decides_the_stored_request(
     store: SqliteStore, decision: dict[str, Any], state: str
 ) -> None:
-    asked = waiting(store)
+    asked = waiting(store, allowed=("approve", "decline", "respond"))
     receipts: list[Receipt] = []
     card = ApprovalCard(asked, on_decide=receipts.append)
     seen: list[str] = []
     card.observe(lambda change: seen.append(change["new"]), "state")
     answer = press(card, decision)
-    assert answer["type"] == "ack"
+    assert answer["type"] == "ack", answer
     now = store.request(asked.id)
     assert (now.state, now.via) == (state, "card")
     assert [receipt.state for receipt in receipts] == [state]

@@ -19,7 +19,7 @@ from hitl_widgets.screen.inbox import Inbox
 from hitl_widgets.screen.surface import WidgetSurface
 from hitl_widgets.store.sqlite import SqliteStore
 from tests.rules.making import Witness, agent_on
-from tests.store.making import OUTCOME, a_call, a_run, a_vote, claim, gated
+from tests.store.making import OUTCOME, a_call, a_run, a_vote, claim, gated, waiting
 
 from .fakes import answers, say, sent, updates
 
@@ -478,6 +478,37 @@ class TestRunsThatGoOnFromHere:
         await agent.attach(request.run_id)
         await sent(inbox, lambda: inbox.requests[0]["state"] == "done")
         assert inbox.view["idle"] == {}
+
+    @pytest.mark.parametrize(
+        ("kind", "driver", "ended", "idle"),
+        [
+            ("agent", None, False, "agent"),
+            ("verb", None, False, "again"),
+            ("agent", "here", False, None),
+            ("agent", "alive", False, None),
+            ("agent", None, True, None),
+        ],
+    )
+    def test_somebody_has_to_act_where_a_run_is_open_and_nobody_drives_it(
+        self,
+        store: SqliteStore,
+        desk: Desk,
+        kind: Any,
+        driver: str | None,
+        *,
+        ended: bool,
+        idle: Any,
+    ) -> None:
+        waiting(store, run={"kind": kind})
+        if driver == "here":  # between two leases
+            desk.drivers["run_1"] = lambda: None
+        if driver != "alive":
+            store.release("run_1", "lease", "suspended")
+        store.decide([a_vote(target="declined")])
+        if ended:
+            store.adopt("run_1", "again")
+            store.end_run("run_1", "again", "completed", OUTCOME)
+        assert inbox_module.idle_of(desk, store.request("req_1")) == idle
 
     async def test_a_decision_that_did_not_count_leaves_no_panel(
         self, store: SqliteStore, desk: Desk

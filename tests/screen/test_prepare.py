@@ -91,6 +91,21 @@ class TestAnEdit:
         assert here.store.request(here.request.id).state == "pending"
         assert not here.ran
 
+    async def test_is_previewed_as_the_tool_would_get_it(self, store: SqliteStore) -> None:
+        """With the secret that was left as it is, and with what stands for what is left out."""
+
+        def show(to: str, token: str, memo: str) -> str:
+            return f"{to}, {len(token)} characters, {memo!r}"
+
+        here = await Here(store, preview=show).stop()
+        edited = {**here.request.args, "to": "bob"}
+        edited.pop("memo", None)
+        told = await desk_of(store).preview_edit(here.request, edited)
+        assert told is not None
+        assert told["parts"][0]["text"] == "bob, 3 characters, ''"
+        with pytest.raises(hitl.InvalidAnswer):
+            await desk_of(store).preview_edit(here.request, {**edited, "cents": "many"})
+
     async def test_whose_preview_fails_or_is_too_slow_can_be_approved(
         self, store: SqliteStore
     ) -> None:

@@ -183,6 +183,11 @@ class TestARecord:
             assert "invoice[U+202E]fdp.exe" in text
             assert "\u202e" not in text
 
+    @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000], ids=["deep", "long"])
+    def test_puts_text_in_quotes_that_reads_as_more_json_than_python_reads(self, text: str) -> None:
+        made = record([request(tool="t", args={"note": text})])
+        assert f'note: "{text[:100]}' in made["text/plain"]
+
     def test_says_what_it_cuts(self) -> None:
         text = record([request("t", {"a": "x" * 81_344})])["text/plain"]
         assert "showing 2,000 of 81,344 characters" in text

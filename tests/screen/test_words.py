@@ -6,6 +6,7 @@ import json
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,12 @@ def test_no_word_depends_on_a_number_that_does_not_choose_it() -> None:
 )
 def test_a_number_chooses_its_words(locale: str, rows: int, words: str) -> None:
     assert say("described.table", locale, type="T", rows=rows, columns=3) == words
+
+
+@pytest.mark.parametrize("n", [1, 2, "one"])
+def test_a_form_that_is_not_named_is_the_other_one(monkeypatch: pytest.MonkeyPatch, n: Any) -> None:
+    monkeypatch.setattr(words_of, "table", lambda _: {"key": "{n:other=# of them}"})
+    assert say("key", n=n) == f"{n} of them"
 
 
 def test_the_bundle_holds_no_words_that_the_page_never_says() -> None:

@@ -172,9 +172,10 @@ class TestInAScript:
         assert [r.state for r in asyncio.run(hitl.pending(store))] == ["pending"]
 
     def test_a_command_line_that_is_not_understood_exits_with_2(self, store: Path) -> None:
-        done = cli("inbox", "answer", "r_1", "--data", "{", store=store)
-        assert done.returncode == 2
-        assert "is not JSON" in done.stderr
+        for data in ("{", "[" * 100_000):
+            done = cli("inbox", "answer", "r_1", "--data", data, store=store)
+            assert done.returncode == 2
+            assert "is not JSON" in done.stderr
 
     def test_without_a_terminal_inbox_lists(self, store: Path) -> None:
         (request,) = deletes(store, "a\u202e\x1b[31m")
