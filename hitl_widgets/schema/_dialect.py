@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import cache
+from types import ModuleType
 from typing import Any, cast
 
 from hitl_widgets.errors import ToolDefinitionError
@@ -24,7 +28,8 @@ def validator_of(schema: dict[str, Any]) -> Any:
         The schema is not valid itself.
     """
     # Loaded on first use: the verbs work without a JSON Schema, and this is slow to import.
-    from jsonschema import Draft7Validator, Draft202012Validator  # noqa: PLC0415
+    with _grammar_later():
+        from jsonschema import Draft7Validator, Draft202012Validator  # noqa: PLC0415
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
     from jsonschema.validators import validator_for  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415 - what jsonschema takes as `registry`
@@ -44,6 +49,35 @@ def validator_of(schema: dict[str, Any]) -> Any:
     # An empty registry loads nothing: no reference reaches the network.
     registry = cast("Any", Registry)()  # its stubs leave its parts unknown
     return _careful(kind)(_placed(schema), registry=registry, format_checker=kind.FORMAT_CHECKER)
+
+
+class _Later(ModuleType):
+    """A module that is imported when one of its functions is called."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*args: Any) -> Any:
+            return getattr(importlib.import_module(self.__name__), name)(*args)
+
+        return call
+
+
+@contextmanager
+def _grammar_later(name: str = "rfc3987_syntax") -> Generator[None]:
+    """Import jsonschema without the grammar of IRIs: two seconds, and few schemas have one.
+
+    Its check of the formats ``iri`` and ``iri-reference`` loads the grammar when first used.
+    """
+    if name in sys.modules or "jsonschema" in sys.modules:
+        yield
+        return
+    sys.modules[name] = _Later(name)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def _placed(value: Any) -> Any:

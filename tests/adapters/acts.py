@@ -1,4 +1,4 @@
-"""What other processes do in these tests: ``python -m tests.adapters.acts <act> …``."""
+"""What other processes do in these tests, and what they say of it to the test."""
 
 from __future__ import annotations
 
@@ -6,21 +6,34 @@ import asyncio
 import os
 import signal
 import sqlite3
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic_ai import Agent
 
 import hitl_widgets as hitl
 from hitl_widgets.desk import desk_of
 from hitl_widgets.store import open_store
 
+from .graphs import delete_graph
+from .pyd import scripted
+
 Paths = tuple[str, ...]
 BOTH = ("a.csv", "b.csv")
+
+LOADED = (hitl.run, hitl.reviewer, hitl.Approve)
+"""Public names load what they need when first used: here, once, for all processes."""
+
+tests: list[Connection] = []
+"""Whom this process talks to."""
 
 
 def say(*words: object) -> None:
     """A line for the test."""
-    print(*words, flush=True)  # noqa: T201
+    tests[0].send(" ".join(map(str, words)))
 
 
 def log(text: str) -> None:
@@ -75,10 +88,6 @@ async def pydantic_ai(
     key: str | None, *, hangs: bool = False, dies: str = "", paths: Paths = BOTH
 ) -> Any:
     """Run a pydantic-ai agent that deletes files."""
-    from pydantic_ai import Agent
-
-    from .pyd import scripted
-
     wants = [("delete_file", {"path": path}) for path in paths]
     model = scripted(wants, "finished")
     answer: Any = model.function
@@ -113,9 +122,6 @@ async def langchain(
     paths: Paths = BOTH,
 ) -> Any:
     """Run a LangChain agent that deletes files, kept in a file beside the store."""
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-    from .graphs import delete_graph
 
     async def delete(path: str) -> str:
         log(path)
@@ -140,9 +146,6 @@ async def langchain(
 
 async def langchain_thread(thread: str) -> Any:
     """The same with a checkpointer that cannot be awaited."""
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    from .graphs import delete_graph
 
     async def delete(path: str) -> str:
         log(path)
@@ -152,6 +155,14 @@ async def langchain_thread(thread: str) -> Any:
     saver = SqliteSaver(sqlite3.connect(file, check_same_thread=False))
     graph = delete_graph(saver, "a.csv", "b.csv", mode="per_call", delete=delete)
     return await hitl.run(graph, "clean up", config={"configurable": {"thread_id": thread}})
+
+
+def do(test: Connection, environment: dict[str, str], act: str, name: str, how: str) -> None:
+    """One act, in a process of its own."""
+    tests[:] = [test]
+    os.environ.clear()
+    os.environ.update(environment)
+    asyncio.run(main(act, name, how))
 
 
 async def main(act: str, name: str, how: str) -> None:
@@ -173,7 +184,7 @@ async def main(act: str, name: str, how: str) -> None:
         die_when_decided()
     if how == "race":
         say("ready")
-        sys.stdin.readline()
+        tests[0].recv()
     try:
         if how in ("headless", "race", "one"):
             result = await acts[act]()
@@ -188,7 +199,3 @@ async def main(act: str, name: str, how: str) -> None:
     else:
         output = result.output if hasattr(result, "output") else result["messages"][-1].content
         say("result", output)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:4]))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,9 @@ from typing import Any, Self
 
 import hitl_widgets as hitl
 from hitl_widgets.store import open_store
+from tests.faults.processes import context, ended, start
+
+from . import acts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,44 +91,46 @@ def nobody_decides(seen: asyncio.Queue[hitl.Request]) -> Iterator[None]:
 class Process:
     """Another process doing one of `acts`, killed at the end if it still lives."""
 
-    def __init__(self, act: str, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.adapters.acts", act, *arguments],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ,
-        )
+    def __init__(self, act: str, name: str, how: str) -> None:
+        self._line, there = context().Pipe()
+        self._process = start(acts.do, there, dict(os.environ), act, name, how)
+        there.close()
 
     def said(self, word: str) -> str:
         """Wait for the line that begins with `word`; what follows it."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self._lines():
             if line.startswith(word):
                 return line[len(word) :].strip()
         raise AssertionError(f"the process ended without saying {word!r}")
 
+    def rest(self) -> str:
+        """All that it says up to its end."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        with contextlib.suppress(EOFError):
+            while True:
+                yield self._line.recv()
+
     def go(self) -> None:
         """Give it its line."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        self._line.send("go")
 
     def kill(self) -> None:
         """End it as a crash would."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self._process.kill()
+        self.ended()
+
+    def ended(self) -> int:
+        """Wait for its end; its exit code."""
+        return ended(self._process)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
+        self.kill()
+        self._line.close()
 
 
 def race(act: str, name: str) -> list[str]:
@@ -137,4 +140,4 @@ def race(act: str, name: str) -> list[str]:
             process.said("ready")
         for process in (one, two):
             process.go()
-        return [one.process.communicate()[0], two.process.communicate()[0]]
+        return [one.rest(), two.rest()]

@@ -23,14 +23,14 @@ def did() -> list[str]:
 def killed(act: str, where: str) -> None:
     """Run it with one approved call, until it kills itself."""
     with Process(act, "k", f"dies {where}") as process:
-        assert process.process.wait() != 0
+        assert process.ended() != 0
     store().sweep()
 
 
 def resumed(act: str) -> str:
     """Run it again where nobody can be asked; what it said."""
     with Process(act, "k", "one") as process:
-        return process.process.communicate()[0]
+        return process.rest()
 
 
 @ACTS

@@ -24,7 +24,7 @@ LONG = 60
 def context() -> ForkServerContext:
     """Where processes come from."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.faults.line"])
+    found.set_forkserver_preload(["tests.faults.line", "tests.adapters.acts"])
     return found
 
 

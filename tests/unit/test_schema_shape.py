@@ -342,3 +342,21 @@ def test_a_stored_schema_is_drawn_without_loading_what_judges_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\nrefused\n"
+
+
+def test_the_grammar_of_iris_is_loaded_by_the_first_one_that_is_judged() -> None:
+    """Building it takes two seconds; jsonschema does so whenever it is imported."""
+    code = (
+        "import sys\n"
+        "from hitl_widgets.schema import stored_shape\n"
+        "from hitl_widgets.errors import InvalidAnswer\n"
+        "stored_shape({'type': 'string', 'format': 'uri'}).validate('https://example.org')\n"
+        "print('rfc3987_syntax' in sys.modules, 'lark' in sys.modules)\n"
+        "for kind, text in ('iri', 'no iri'), ('iri-reference', '<>'):\n"
+        "    try: stored_shape({'type': 'string', 'format': kind}).validate(text)\n"
+        "    except InvalidAnswer: print('refused')\n"
+        "print(stored_shape({'type': 'string', 'format': 'iri'}).validate('https://exämple.org'))\n"
+        "print(sys.modules['rfc3987_syntax'].__file__ is not None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\nrefused\nrefused\nhttps://exämple.org\nTrue\n"
