@@ -335,6 +335,13 @@ def from_row(columns: Mapping[str, Any], doc: Mapping[str, Any], store: Any = No
     return Request(**values, store=store)
 
 
+def effect_of(request: Request) -> Effect | None:
+    """What its call does to the world; None for a plain question, which runs nothing by itself."""
+    asks = request.agent_id in ("ask", "confirm") or request.scope.get("how") == "confirm"
+    plain = request.message is not None and asks and request.effect == "unknown"
+    return None if plain else request.effect
+
+
 def fresh(request: Request, **changes: Any) -> Request:
     """A request as it is before anybody decided it."""
     undecided: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..request import Request
+from ..request import Effect, Request, effect_of
 from ..visible import visible
 from ..words import say
 
@@ -38,11 +38,11 @@ def notice_of(request: Request, *, where: str, locale: str) -> Notice:
     agent = _line(" › ".join(request.agent_path))  # noqa: RUF001  # as on a card
     unknown = request.state == "outcome_unknown"
     subject = say("notify.unknown" if unknown else "notify.title", locale, tool=tool)
-    effect = say(f"effect.{request.effect}", locale)
+    effect = effect_of(request)
     lines = [
         subject,
         *([say("notify.agent", locale, agent=agent)] if agent else []),
-        say("notify.tool", locale, tool=tool, effect=effect),
+        _tool(tool, effect, locale),
         say("notify.fingerprint", locale, fingerprint=request.fingerprint),
         *_when_and_where(request, locale),
         where,
@@ -52,6 +52,12 @@ def notice_of(request: Request, *, where: str, locale: str) -> Notice:
     notice.fingerprint, notice.request_id = request.fingerprint, request.id
     notice.where = where
     return notice
+
+
+def _tool(tool: str, effect: Effect | None, locale: str) -> str:
+    if effect is None:
+        return say("notify.question", locale, tool=tool)
+    return say("notify.tool", locale, tool=tool, effect=say(f"effect.{effect}", locale))
 
 
 def _line(text: str) -> str:

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from ..request import WAITING, Request, State, utc
+from ..request import WAITING, Request, State, effect_of, utc
 from ..store.base import Search
 from .inbox_messages import GrantDoc, RowView, SearchDoc
-from .views import effect_of, iso, text
+from .views import iso, text
 
 HISTORY: tuple[State, ...] = tuple(s for s in get_args(State) if s not in WAITING)
 

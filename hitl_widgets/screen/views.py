@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ..fingerprint import steps
-from ..request import Effect, Evaluation, Request
+from ..request import Evaluation, Request, effect_of
 from ..standing import grantable
 from .formdata import form_doc
 from .messages import Cell, Compared, Decided, RequestView, Why
@@ -90,13 +90,6 @@ def is_editable(request: Request) -> bool:
         and bool(request.args)
         and request.input_schema is not None
     )
-
-
-def effect_of(request: Request) -> Effect | None:
-    """What its call does to the world; None for `confirm`, whose yes runs nothing by itself."""
-    asks = request.agent_id == "confirm" or request.scope.get("how") == "confirm"
-    plain = request.message is not None and asks and request.effect == "unknown"
-    return None if plain else request.effect
 
 
 def json_text(value: Any) -> str:

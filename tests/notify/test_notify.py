@@ -69,6 +69,20 @@ class TestWhatIsSaid:
         assert request.fingerprint in notice
         assert f"hitl-widgets inbox approve {request.id} --store {tmp_path}/s.db" in notice
 
+    @pytest.mark.parametrize("verb", ["ask", "confirm"])
+    async def test_a_plain_question_has_no_effect(self, tmp_path: Path, verb: str) -> None:
+        seen: queue.Queue[Any] = queue.Queue()
+        hitl.configure(notify=seen.put)
+        place: dict[str, Any] = {"store": tmp_path / "s.db", "key": "k"}
+        asking = (
+            hitl.ask(int, "How many?", **place) if verb == "ask" else hitl.confirm("Go?", **place)
+        )
+        with pytest.raises(hitl.RunSuspended):
+            await asking
+        notice = await soon(seen)
+        assert f"Question: {verb}" in notice.splitlines()
+        assert "unknown" not in notice
+
     async def test_never_arguments_and_never_secrets(self, tmp_path: Path, hook: Hook) -> None:
         seen: queue.Queue[Any] = queue.Queue()
         hitl.configure(notify=[seen.put, hook.url])
