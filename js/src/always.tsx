@@ -1,13 +1,13 @@
 // "Always allow": what, and for how long; the exact rule in words, and only then a yes to it.
 import { Fragment } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Consent } from "./consent";
 import { type PreparingProps, Trouble } from "./edit";
 import type { Failure, GrantDraft, Prepared } from "./generated/messages";
 import { parse } from "./json";
 import { Box } from "./menu";
 import { Revealed } from "./text";
-import { useUi } from "./ui";
+import { freshElementId, useUi } from "./ui";
 
 type Covers = GrantDraft["covers"];
 type Reach = GrantDraft["reach"];
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 export function Always({ view, armed, busy, consent, leave, status }: PreparingProps) {
   const { say, port, locale } = useUi();
-  const group = useId();
+  const [group] = useState(() => freshElementId("always"));
   const names = argumentNames(view.args);
   // The narrowest rule is the one to begin with.
   const [covers, setCovers] = useState<Covers>("exact");

@@ -6,10 +6,11 @@ export interface Piece {
   hidden: boolean;
 }
 
-// Control, format, surrogate, private, unassigned, line and paragraph separators, and blanks that
-// are no ordinary space. Tab and line feed are ordinary.
+// Control, format, surrogate, private, unassigned, line and paragraph separators, whatever else is
+// not drawn (variation selectors among it), and blanks that pass for an ordinary space. Tab, line
+// feed and the selector that makes an emoji of a symbol are ordinary.
 const HIDDEN =
-  /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u2800\u3164\uffa0]/gu;
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{DI}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800](?<![\n\t]|\p{So}\ufe0f)/gu;
 
 const named = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;

@@ -1,7 +1,7 @@
 // What every component needs, handed down by context.
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer } from "preact/hooks";
-import type { Port } from "./model";
+import { type Port, pageId } from "./model";
 import type { Language } from "./words";
 
 export interface Ui extends Language {
@@ -37,5 +37,6 @@ export function useClock(since: string, on: boolean): number {
 }
 
 let ids = 0;
-/** An id for aria references, unique on the page. */
-export const freshElementId = (what: string): string => `hitl-${what}-${++ids}`;
+/** An id for aria references and groups of radio buttons, unique on the page: each kernel's bundle
+ * counts for itself, and each card is a root of its own. */
+export const freshElementId = (what: string): string => `hitl-${what}-${pageId}-${++ids}`;

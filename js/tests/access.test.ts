@@ -2,6 +2,7 @@
 import axe from "axe-core";
 import { afterEach, describe, expect, test } from "vitest";
 import { page } from "vitest/browser";
+import { pageId } from "../src/model";
 import { tables } from "../src/words";
 import { show } from "./kernel";
 
@@ -89,4 +90,20 @@ test("a host that floats lists of terms, as JupyterLab does, takes no column awa
   };
   const names = [...el.querySelectorAll("dt")].map((dt) => dt.getBoundingClientRect());
   expect(names.every((box) => box.height < 30)).toBe(true);
+});
+
+test("every id says which kernel's bundle gave it: another's label never names a field here", async () => {
+  // By a name that the bundler does not know beforehand, a module is loaded anew.
+  const another = "../src/model.ts?another";
+  const other = await import(/* @vite-ignore */ new URL(another, import.meta.url).href);
+  expect(other.pageId).not.toEqual(pageId);
+  const [, view] = views.find(([name]) => name === "input") ?? [];
+  const { el, unmount } = show({ view });
+  away = () => {
+    unmount();
+    el.remove();
+  };
+  const ids = [...el.querySelectorAll("[id]")].map((element) => element.id);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(ids.filter((id) => !id.includes(pageId))).toEqual([]);
 });

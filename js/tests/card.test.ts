@@ -559,6 +559,15 @@ describe("nothing is approved unseen", () => {
     expect(names.slice(-4)).toEqual(["10", "2", "empty", "nothing"]);
   });
 
+  test("blanks are shown as many as there are, in values, names and words (F19)", async () => {
+    const spaced = { "a  b": "rm  x", nested: { "k  l": "v  w" } };
+    const message = "Delete  it?";
+    const { el } = show(view(approval, { args: JSON.stringify(spaced), message, secrets: {} }));
+    const parts = ["a  b", "rm  x", "k  l", '"v  w"', message];
+    const text = el.innerText;
+    for (const part of parts) expect(text).toContain(part);
+  });
+
   test("the difference from the last call is shown on demand", async () => {
     show(view(compare));
     await page.getByRole("button", { name: /^Compare with the last decided call/ }).click();

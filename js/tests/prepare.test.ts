@@ -203,6 +203,29 @@ describe("a standing grant (R20)", () => {
     await expect.element(button("Approve and always allow")).toBeDisabled();
   });
 
+  test("what is chosen on one card changes nothing on another (R20)", async () => {
+    const chosen = () =>
+      page
+        .getByRole("radio")
+        .elements()
+        .map((radio) => (radio as HTMLInputElement).checked);
+    const open = async (more: Partial<RequestView>) => {
+      show(approval, more);
+      await expect.element(button("More actions").last()).toBeEnabled();
+      await button("More actions").last().click();
+      await page.getByRole("menuitem", { name: "Always allow…" }).click();
+    };
+    await open({ always: ["run", "until"] });
+    await open({ id: "another", always: ["run", "until"] });
+    const one = [true, false, false, true, false];
+    await expect.poll(chosen).toEqual([...one, ...one]);
+    await page
+      .getByRole("radio", { name: /any arguments/ })
+      .last()
+      .click();
+    await expect.poll(chosen).toEqual([...one, false, false, true, true, false]);
+  });
+
   test("everything is reached by keyboard, and Escape leaves", async () => {
     show(approval);
     await choose("Always allow…");

@@ -45,6 +45,10 @@ describe("what does not show is shown", () => {
     ["\u{e0041}", "U+E0041"],
     ["\u3164", "U+3164"],
     ["\r", "U+000D"],
+    ["\u{e0101}", "U+E0101"],
+    ["\ufe0f", "U+FE0F"],
+    ["\u034f", "U+034F"],
+    ["\u2003", "U+2003"],
   ])("%j is spelt %s", (char, name) => {
     expect(reveal(`a${char}b`)).toEqual([
       { text: "a", hidden: false },
@@ -54,7 +58,7 @@ describe("what does not show is shown", () => {
   });
 
   test("ordinary text in any script, tab and line feed stay", () => {
-    const text = "Zürich 東京 Привет שלום 👩 \n\t";
+    const text = "Zürich 東京　Привет שלום 👩 ⚠️ \n\t";
     expect(reveal(text)).toEqual([{ text, hidden: false }]);
   });
 

@@ -120,7 +120,11 @@ class TestWhoWhatWhen:
         ("a\x00b", "a[U+0000]b"),
         ("a\ud800b", "a[U+D800]b"),
         ("a\u200bb", "a[U+200B]b"),
-        ("Zürich 東京\n\t👩", "Zürich 東京\n\t👩"),
+        ("a\U000e0101b", "a[U+E0101]b"),
+        ("a\ufe0fb", "a[U+FE0F]b"),
+        ("a\u034fb", "a[U+034F]b"),
+        ("a\u2003b", "a[U+2003]b"),
+        ("Zürich 東京\u3000\n\t👩 ⚠️", "Zürich 東京\u3000\n\t👩 ⚠️"),
     ],
 )
 def test_what_does_not_show_is_spelt_out(text: str, seen: str) -> None:

@@ -1,9 +1,9 @@
 // What is looked for: text, the values there are, age and order.
 import { memo } from "preact/compat";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RowsDoc, SearchDoc } from "../generated/messages";
 import { plain } from "../text";
-import { useUi } from "../ui";
+import { freshElementId, useUi } from "../ui";
 import { type Key, number } from "../words";
 
 /** Typed text is looked for when nobody has typed for so long. */
@@ -130,7 +130,7 @@ interface ChoiceProps {
 }
 
 function Choice({ label, value, options, choose }: ChoiceProps) {
-  const id = useId();
+  const [id] = useState(() => freshElementId("filter"));
   return (
     <div class="filter">
       <label for={id}>{label}</label>
@@ -147,7 +147,7 @@ function Choice({ label, value, options, choose }: ChoiceProps) {
 
 function Text({ text, look }: { text: string; look: (text: string) => void }) {
   const { say } = useUi();
-  const id = useId();
+  const [id] = useState(() => freshElementId("filter"));
   const [typed, setTyped] = useState(text);
   const latest = useRef(look);
   latest.current = look;
