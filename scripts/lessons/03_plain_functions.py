@@ -3,6 +3,8 @@
 #
 # You need no agent to put a human before a function. `@hitl.require_approval` gates any function;
 # its signature stays as it is, so it can be handed to any framework as a tool.
+#
+#     pip install "hitl-widgets[pandas]"
 
 # %%
 import pandas as pd
