@@ -52,6 +52,7 @@ def describe_arguments(
     where: str,
     declared: Sequence[str] = (),
     describers: Mapping[str, Callable[[Any], Any]] | None = None,
+    owner: str | None = None,
 ) -> Description:
     """Describe bound arguments by name.
 
@@ -63,6 +64,8 @@ def describe_arguments(
         JSON Pointers declared secret.
     describers
         Name → function giving JSON for that argument.
+    owner
+        The argument that a method belongs to, described by what tells it from others.
 
     Raises
     ------
@@ -76,8 +79,12 @@ def describe_arguments(
             if describer is not None:
                 told.args[name] = to_jsonable_python(describer(value))
                 told.portable = False
+                continue
+            pointer = f"/{_escape(name)}"
+            if name == owner:
+                told.args[name] = _owner(value, pointer, told)
             else:
-                told.args[name] = _describe(value, f"/{_escape(name)}", told, f"{where}({name}=…)")
+                told.args[name] = _describe(value, pointer, told, f"{where}({name}=…)")
         except RecursionError as e:
             raise NotDescribable(f"{where}({name}=…) holds itself: it has no exact form.") from e
     # A digest of all of it is searched for what is masked in it: it takes part unseen, too.
@@ -110,7 +117,7 @@ def _inside(path: Sequence[str], secret: Sequence[str]) -> bool:
     )
 
 
-def describe_owner(owner: Any) -> Any:
+def _owner(owner: Any, pointer: str, told: Description) -> dict[str, Any]:
     """What a gated method belongs to: two objects that differ must not look the same.
 
     A class by its name; an object by its fields, else by a ``repr`` of its own.
@@ -120,20 +127,22 @@ def describe_owner(owner: Any) -> Any:
     NotDescribable
         It has neither: two of its kind could not be told apart.
     """
+    told.portable = False
     if isinstance(owner, type):
         return {KIND: "value", "type": "class", "value": f"{owner.__module__}.{owner.__qualname__}"}
     kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
     try:
         fields: dict[str, Any] = dict(cast("dict[str, Any]", vars(owner)))
-        plain: Any = describe_arguments(fields, where=type(owner).__name__).args
+        inside = describe_arguments(fields, where=type(owner).__name__)
     except (TypeError, NotDescribable) as e:
         if type(owner).__repr__ is object.__repr__:
             raise NotDescribable(
                 f"A method of {kind} is gated, and nothing tells one such object from another: "
                 'give it a __repr__, or say @hitl.require_approval(describe={"self": function}).'
             ) from e
-        plain = repr(owner)
-    return {KIND: "value", "type": kind, "value": plain}
+        return {KIND: "value", "type": kind, "value": repr(owner)}
+    told.secrets += [f"{pointer}/value{secret}" for secret in inside.secrets]
+    return {KIND: "value", "type": kind, "value": inside.args}
 
 
 def _escape(name: str) -> str:

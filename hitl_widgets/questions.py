@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast, overload
 from pydantic_core import to_jsonable_python
 
 from . import deciders, given, surface
-from .describe import Description, describe_arguments, describe_owner
+from .describe import Description, describe_arguments
 from .errors import AgentDefinitionError, Declined, NoReviewer
 from .previews.look import SECONDS, plan_of
 from .request import Effect, OnExpire, Record
@@ -228,7 +228,8 @@ def _gate(
         function=function,
         signature=signature,
         secret=secret,
-        describers={**({first: describe_owner} if method else {}), **(describe or {})},
+        describers=describe or {},
+        owner=first if method else None,
         key=key,
         fixed={
             "message": message,
@@ -264,6 +265,7 @@ class _Gate:
     signature: inspect.Signature
     secret: Sequence[str]
     describers: Mapping[str, Callable[[Any], Any]]
+    owner: str | None
     key: str | Callable[..., str] | None
     fixed: Mapping[str, Any]
 
@@ -288,7 +290,11 @@ class _Gate:
             scope=f"{function.__module__}.{function.__qualname__}",
             kind="approval",
             describe=lambda: describe_arguments(
-                seen, where=name, declared=self.secret, describers=self.describers
+                seen,
+                where=name,
+                declared=self.secret,
+                describers=self.describers,
+                owner=self.owner,
             ),
             perform=perform,
             allowed=("approve", "decline", "respond"),

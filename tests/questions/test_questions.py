@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import json
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 import hitl_widgets as hitl
+from hitl_widgets.screen.views import request_view
 from hitl_widgets.testing import scripted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +69,15 @@ class TestAsk:
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         with hitl.reviewer(scripted(hitl.Answer({"n": 2**53 + 1}))):
             assert await hitl.ask(schema, "?") == {"n": 2**53 + 1}
+
+    async def test_what_is_given_before_stands_in_the_form(self) -> None:
+        with passing():
+            asking = asyncio.create_task(hitl.ask(City, initial={"city": "Oslo", "days": 2}))
+            request = await first_pending()
+            form = request_view(request)["form"]
+            assert json.loads(form["data"])["city"] == "Oslo"
+            await hitl.decide(request, hitl.Answer({"city": "Bern"}))
+            assert await asking == City(city="Bern")
 
     async def test_a_bad_answer_burns_nothing(self) -> None:
         """R4, F3: errors per field, still pending; a good one afterwards counts."""
@@ -163,6 +174,7 @@ class TestConfirm:
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
+            assert not request.resumable, "said on its card while it waits"
             with pytest.raises(hitl.AlreadyDecided, match="withdrawn"):
                 await hitl.decide(request, hitl.Approve())
 
@@ -175,6 +187,8 @@ async def keyed(name: str) -> str:
     if name == "slow":
         begun.set()
         await asyncio.Event().wait()
+    if name == "bad":
+        raise ValueError("not that")
     return f"did {name}"
 
 
@@ -232,6 +246,34 @@ class TestKey:
         with pytest.raises(hitl.OutcomeUnknown, match="failed"):
             await keyed("slow")
 
+    async def test_an_outcome_that_nobody_received_is_handed_out_once(self) -> None:
+        """The process ended it and died before its caller had it."""
+        with pytest.raises(hitl.RunSuspended):
+            await keyed("a")
+        (request,) = await hitl.pending()
+        await hitl.decide(request, hitl.Approve())
+        store = request.store
+        assert store is not None
+        store.adopt(request.run_id, "the dead")
+        store.claim(
+            request.id, "the dead", "t", fingerprint=request.fingerprint, schema_digest=None
+        )
+        store.finish(request.tool_call_id, "t", "done", {"type": "result", "value": "did a"})
+        outcome = {"request_state": "done", "text": "", "value": "did a, before"}
+        store.end_run(request.run_id, "the dead", "completed", outcome)
+        assert await keyed("a") == "did a, before"
+        with pytest.raises(hitl.RunSuspended):
+            await keyed("a")
+
+    async def test_what_the_function_raised_was_received(self) -> None:
+        """Its caller had the error: the next one is asked, not told of it again."""
+        raised = hitl.Approve(), hitl.Approve()
+        with hitl.reviewer(scripted(*raised)):
+            for _ in raised:
+                with pytest.raises(ValueError, match="not that"):
+                    await keyed("bad")
+        assert [row["state"] for row in hitl.history()] == ["failed", "failed"]
+
     @pytest.mark.parametrize(
         ("setting", "error"), [("decline", hitl.Declined), ("error", hitl.NoReviewer)]
     )
@@ -254,8 +296,19 @@ class TestKey:
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
+            assert request.resumable
             await hitl.decide(request, hitl.Approve())
             assert await hitl.confirm("Go?", key="go") is True
+
+    async def test_two_callers_have_one_question_and_the_later_is_told_of_the_other(self) -> None:
+        with passing():
+            asking = asyncio.create_task(hitl.confirm("Go?", key="go"))
+            request = await first_pending()
+            with pytest.raises(hitl.RunSuspended, match="waited for elsewhere"):
+                await hitl.confirm("Go?", key="go")
+            assert [r.id for r in await hitl.pending()] == [request.id]
+            await hitl.decide(request, hitl.Approve())
+            assert await asking is True
 
 
 ran: list[Any] = []
@@ -296,11 +349,48 @@ class TestGatedFunctions:
             assert await drop_table("orders") == "dropped orders"
         assert ran == [("orders", "t0ken-secret")]
         assert seen.seen[0].args == {"name": "orders", "token": "••••"}
+        assert seen.seen[0].effect == "destructive"
 
     async def test_do_not_run_when_declined(self) -> None:
         with hitl.reviewer(scripted(hitl.Decline("keep it"))), pytest.raises(hitl.Declined):
             await drop_table("orders")
         assert ran == []
+
+    async def test_only_its_reviewers_count_and_as_many_as_it_needs(self) -> None:
+        """F30."""
+
+        @hitl.require_approval(reviewers=["ada", "bob"], quorum=2)
+        async def drop() -> str:
+            return ran.append("drop") or "dropped"
+
+        with passing():
+            dropping = asyncio.create_task(drop())
+            request = await first_pending()
+            with pytest.raises(hitl.NotPermitted, match="ada"):
+                await hitl.decide(request, hitl.Approve(), reviewer="eve")
+            first = await hitl.decide(request, hitl.Approve(), reviewer="ada")
+            assert (first.state, first.votes, first.quorum) == ("pending", 1, 2)
+            with pytest.raises(hitl.AlreadyDecided):
+                await hitl.decide(request, hitl.Approve(), reviewer="ada")
+            assert ran == []
+            await hitl.decide(request, hitl.Approve(), reviewer="bob")
+            assert await dropping == "dropped"
+        assert ran == ["drop"]
+
+    @pytest.mark.parametrize("on_expire", ["decline", "withdraw"])
+    async def test_do_not_run_when_the_time_is_over(self, on_expire: Any) -> None:
+        """R5, F24: what then happens is what stands on the card."""
+
+        @hitl.require_approval(expires=0.05, on_expire=on_expire)
+        async def drop() -> None:
+            ran.append("drop")
+
+        seen = scripted()
+        with hitl.reviewer(seen), pytest.raises(hitl.Expired, match="nothing ran"):
+            await drop()
+        assert ran == []
+        assert seen.seen[0].on_expire == on_expire
+        assert hitl.history()[0]["state"] == "expired"
 
     async def test_respond_gives_the_result_instead(self) -> None:
         with hitl.reviewer(scripted(hitl.Respond("pretend"))):
@@ -346,6 +436,29 @@ class TestGatedFunctions:
         first, second = seen.seen
         assert first.args["self"]["value"] == {"owner": "ada"}
         assert first.fingerprint != second.fingerprint
+
+    async def test_a_secret_of_the_object_is_unseen_and_tells_it_from_others(self) -> None:
+        """R17."""
+
+        class Account:
+            def __init__(self, token: str) -> None:
+                self.owner, self.token = "ada", SecretStr(token)
+
+            @hitl.require_approval
+            async def close(self) -> str:
+                return self.owner
+
+        seen = scripted(hitl.Approve(), hitl.Approve(), hitl.Approve())
+        with hitl.reviewer(seen):
+            await Account("hunter2").close()
+            await Account("hunter2").close()
+            await Account("hunter3").close()
+        first, same, other = seen.seen
+        assert first.args["self"]["value"] == {"owner": "ada", "token": "••••"}
+        assert first.fingerprint == same.fingerprint != other.fingerprint
+        (ended, *_) = await hitl.pending(state="done")
+        assert ended.store is not None
+        assert b"hunter" not in Path(ended.store.location).read_bytes()
 
     async def test_a_method_of_an_object_that_nothing_tells_apart_has_to_be_described(self) -> None:
         class Opaque:
@@ -528,6 +641,7 @@ class TestTables:
             again = await first_pending()
             assert again.id != request.id
             assert again.fingerprint != request.fingerprint
+            assert again.scope["stale"].startswith("delete (r_")
             await hitl.decide(again, hitl.Approve())
             assert await deleting == 105
         states = [row["state"] for row in hitl.history()]
