@@ -408,21 +408,26 @@ def _time(at: datetime) -> str:
 
 def _plain(block: _Block) -> str:
     parts = [
-        block.title,
-        *(f"  - {item}" for item in block.items),
+        _line(block.title),
+        *(_line(f"  - {item}") for item in block.items),
         *(line for table in block.tables for line in _plain_table(table)),
-        *(f"  {line}" for line in block.lines),
+        *(_line(f"  {line}") for line in block.lines),
     ]
     return "\n".join(parts)
 
 
 def _plain_table(table: _Table) -> Iterable[str]:
     if not table.caption:
-        yield from (f"  {name}: {value}" for name, value in table.rows)
+        yield from (_line(f"  {name}: {value}") for name, value in table.rows)
         return
-    yield f"  {table.caption}"
-    yield "    " + " | ".join(table.head)
-    yield from ("    " + " | ".join(row) for row in table.rows)
+    yield _line(f"  {table.caption}")
+    yield _line("    " + " | ".join(table.head))
+    yield from (_line("    " + " | ".join(row)) for row in table.rows)
+
+
+def _line(text: str) -> str:
+    """Text in the place of one line: none that goes on may pass for a line of ours."""
+    return text.replace("\n", "\n      │ ")
 
 
 def _html(block: _Block) -> str:
@@ -447,7 +452,8 @@ def _html_table(table: _Table) -> str:
 def _cell(value: str) -> str:
     if value == "":
         return ""
-    tag = "pre" if "\n" in value else "code"
+    # Two blanks are two: outside of a pre, HTML draws them as one.
+    tag = "code" if value == " ".join(value.split()) else "pre"
     return f"<{tag}>{_esc(value)}</{tag}>"
 
 

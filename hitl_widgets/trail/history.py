@@ -20,7 +20,8 @@ from ..words import say
 from .display import html_of, verdict_of
 from .patterns import Blind, Repeated, find
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# The last four are their full-width forms, which spreadsheets take in Japanese, for one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class History(list[dict[str, Any]]):

@@ -40,7 +40,10 @@ class TestExports:
         assert (tmp_path / "h.csv").read_text("utf-8") == text
         assert stat.S_IMODE((tmp_path / "h.csv").stat().st_mode) == 0o600
 
-    @pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@sum", "\tx"])
+    @pytest.mark.parametrize(
+        "name",
+        ["=cmd()", "+1", "-1", "@sum", "\tx", "\n=x", "\uff1dx", "\uff0b1", "\uff0d1", "\uff20x"],
+    )
     def test_a_spreadsheet_takes_no_name_for_a_formula(self, name: str) -> None:
         text = History([decided(0, tool=name, reviewer=name)]).to_csv()
         (row,) = csv.DictReader(io.StringIO(text))
