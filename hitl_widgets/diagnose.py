@@ -92,6 +92,7 @@ def doctor(store: Any = None) -> Report:
     return Report(
         (
             _python(),
+            _ours(),
             *_kernel(here),
             *_packages(),
             *_page(here),
@@ -104,6 +105,10 @@ def doctor(store: Any = None) -> Report:
 
 def _python() -> Finding:
     return Finding("ok", "Python", sys.version.split()[0])
+
+
+def _ours() -> Finding:
+    return Finding("ok", "hitl-widgets", sys.modules["hitl_widgets"].__version__)
 
 
 def _kernel(here: Frontend) -> list[Finding]:

@@ -6,6 +6,7 @@ secrets are bound to their store and are never replayed, nor is an answer that h
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections import deque
@@ -51,8 +52,17 @@ def record(path: str | os.PathLike[str], *, store: Any = None) -> int:
     -------
     int
         How many decisions the file holds now.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such folder.
     """
     file = Path(path)
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, f"There is no folder for {file.name}: make it first", str(file.parent)
+        )
     desk = desk_of(deciders.store_of(store))
 
     def write() -> int:

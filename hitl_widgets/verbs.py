@@ -140,7 +140,12 @@ async def settle(
     return await desk.settle(request, how, result=result, reviewer=as_reviewer(reviewer))
 
 
-def _store_behind(request: Request | str, store: Any) -> Store:
+def _store_behind(request: Any, store: Any) -> Store:
+    if not isinstance(request, Request | str):
+        raise TypeError(
+            f"One request is meant, or its id, not a {type(request).__name__}: take one of "
+            "await hitl.pending(), or decide several with hitl.decide_all."
+        )
     if isinstance(request, Request) and request.store is not None and store is None:
         return request.store
     return store_of(store)

@@ -44,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    version = sys.modules["hitl_widgets"].__version__
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     commands = parser.add_subparsers(required=True, metavar="command")
     inbox.add_to(commands)
     demo.add_to(commands)

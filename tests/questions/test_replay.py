@@ -85,6 +85,14 @@ async def test_what_is_not_recorded_goes_to_the_reviewer_in_force(recorded: Path
     assert hitl.history()[-1]["via"] == "test"
 
 
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "decisions.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        hitl.record(file)
+    assert caught.value.filename == str(file.parent)
+    assert "no folder for decisions.json" in str(caught.value)
+
+
 def test_another_file_is_refused(recorded: Path) -> None:
     recorded.write_text('{"format": "other", "decisions": []}')
     with pytest.raises(hitl.InvalidAnswer, match="format 'other'"):

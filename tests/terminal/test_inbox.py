@@ -197,6 +197,10 @@ class TestInAScript:
             (row,) = json.loads(done.stdout)
             assert row["args"] == {"id": "a"}
 
+    def test_the_version_is_said(self, store: Path) -> None:
+        done = cli("--version", store=store)
+        assert (done.returncode, done.stdout) == (0, f"hitl-widgets {hitl.__version__}\n")
+
     def test_help_names_the_exit_codes(self, store: Path) -> None:
         for arguments in (("--help",), ("inbox", "--help"), ("inbox", "approve", "--help")):
             assert re.search(r"3 +nothing is pending", cli(*arguments, store=store).stdout)

@@ -78,6 +78,14 @@ async def test_a_prompt_that_is_no_text_is_refused() -> None:
         await agent.run(["hi"])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("given", [(), None, hitl.Approve()])
+async def test_what_is_no_request_is_neither_decided_nor_settled(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"take one of await hitl\.pending\(\)"):
+        await hitl.decide(given, hitl.Approve())
+    with pytest.raises(TypeError, match=f"not a {type(given).__name__}"):
+        await hitl.settle(given, "give_up")
+
+
 def test_a_store_file_that_is_none_is_left_as_it_is(tmp_path: Path) -> None:
     garbage = tmp_path / "notes.txt"
     garbage.write_text("my precious notes, which are not a store at all\n" * 50)

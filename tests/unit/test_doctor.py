@@ -56,6 +56,10 @@ class TestWhatWorks:
         ways = ("await in a cell", "background", "blocking", "input box")
         assert {found[way].verdict for way in ways} == {"ok"}
 
+    def test_the_version_is_named_first_for_who_reports_a_fault(self) -> None:
+        python, ours = hitl.doctor().findings[:2]
+        assert (python.what, ours.what, ours.found) == ("Python", "hitl-widgets", hitl.__version__)
+
     def test_no_clicks_while_a_cell_waits_is_a_problem_with_a_way_out(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
