@@ -124,15 +124,27 @@ class Person(BaseModel):
 person = await hitl.ask(Person, "Who are you?")
 favourites = await hitl.ask(list[int], "Your favourite numbers?")
 
+
 # %%
+def takes(age):
+    try:
+        return Person(name="Ada", age=age).age == age
+    except ValueError:
+        return False
+
+
+def answers():
+    return [row["decision"]["data"] for row in hitl.history() if row["verdict"] == "answer"]
+
+
 hitl.testing.check_exercise(
     "2",
     {
-        "Person refuses an age of 200": lambda: (
-            "age" in Person.model_fields
-            and Person.model_json_schema()["properties"]["age"]["maximum"] == 150
+        "Person takes an age from 0 to 150": lambda: takes(0) and takes(150),
+        "and no other": lambda: not takes(-1) and not takes(151),
+        "person was asked for": lambda: person.model_dump() in answers(),
+        "favourites too, as a list of int": lambda: (
+            favourites in answers() and all(type(n) is int for n in favourites)
         ),
-        "person was asked for": lambda: isinstance(person, Person),
-        "favourites is a list of int": lambda: all(type(n) is int for n in favourites),
     },
 )

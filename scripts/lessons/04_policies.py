@@ -169,6 +169,9 @@ hitl.testing.check_exercise(
     "4",
     {
         "a mail to the outside is asked about": lambda: outside(mail("a@b.org")) is True,
+        "so is one whose address only looks like it": lambda: (
+            outside(mail("ada@example.com.evil.org")) is True
+        ),
         "a mail inside is not": lambda: outside(mail("ada@example.com")) is False,
         "send_mail depends on its arguments": lambda: permission("send_mail") == "depends",
         "delete_file is disabled": lambda: permission("delete_file") == "deny",

@@ -125,13 +125,20 @@ mine = await hitl.decide_all(
     ]
 )
 
+
 # %%
+def verdict(title):
+    rows = [row for row in hitl.history() if row["tool"] == "publish"]
+    return [row["verdict"] for row in rows if row["args"]["title"] == title][-1]
+
+
 hitl.testing.check_exercise(
     "10",
     {
-        "two decisions in one call": lambda: len(mine) == 2,
-        "one yes and one no": lambda: (
-            sorted(receipt.state for receipt in mine) == ["approved", "declined"]
+        "two decisions in one call": lambda: (
+            len(mine) == 2 and mine[0].decided_at == mine[1].decided_at
         ),
+        "a yes to Music": lambda: verdict("Music") == "approve",
+        "a no to War": lambda: verdict("War") == "decline",
     },
 )

@@ -180,10 +180,20 @@ with hitl.reviewer(only_small):
         large = error
 
 # %%
+from types import SimpleNamespace
+
+
+def judged(rows):
+    return only_small(SimpleNamespace(args={"rows": rows}))
+
+
 hitl.testing.check_exercise(
     "11",
     {
         "50 rows were deleted": lambda: small == "deleted 50",
+        "100 would be, 101 would not": lambda: (
+            isinstance(judged(100), hitl.Approve) and isinstance(judged(101), hitl.Decline)
+        ),
         "5000 were not, and you said why": lambda: bool(large.reason),
         "the record names your rule": lambda: "only_small" in hitl.history()[-1]["reviewer"],
     },

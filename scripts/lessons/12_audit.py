@@ -198,12 +198,19 @@ print("faults:", office.store.check())
 slowest = audit.groupby("tool")["seconds"].median().idxmax()
 refusals = audit.groupby("reviewer")["verdict"].apply(lambda v: (v == "decline").mean())
 
+
 # %%
+def declined_of(reviewer):
+    theirs = audit[audit["reviewer"] == reviewer]
+    return (theirs["verdict"] == "decline").sum() / len(theirs)
+
+
 hitl.testing.check_exercise(
     "12",
     {
         "deleting makes people think longest": lambda: slowest == "delete_table",
         "Chris never declines": lambda: refusals["chris"] == 0,
-        "Ada and Bob do": lambda: 0 < refusals["ada"] < 1 and 0 < refusals["bob"] < 1,
+        "Ada does, at times": lambda: abs(refusals["ada"] - declined_of("ada")) < 1e-9,
+        "Bob too": lambda: abs(refusals["bob"] - declined_of("bob")) < 1e-9,
     },
 )

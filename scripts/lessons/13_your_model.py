@@ -138,11 +138,21 @@ async def greet(messages, info):
 greeter = hitl.Agent("greeter", model=FunctionModel(stream_function=greet))
 greeting = await greeter.run("I am Ada")
 
+
 # %%
+async def greets(name):
+    try:
+        return (await greeter.generate(f"I am {name}")).text == f"Hello, {name}"
+    except Exception:  # not begun, or half done
+        return False
+
+
+bob = await greets("Bob")
 hitl.testing.check_exercise(
     "13",
     {
         "greeter has a FunctionModel": lambda: isinstance(greeter.model, FunctionModel),
         "it greets Ada": lambda: greeting.text == "Hello, Ada",
+        "and whoever else comes": bob,
     },
 )

@@ -179,6 +179,9 @@ except hitl.Declined as error:
 hitl.testing.check_exercise(
     "14",
     {
+        "tidy has your function as a tool": lambda: any(
+            "empty_trash" in getattr(tools, "tools", {}) for tools in tidy.toolsets
+        ),
         "the trash is still there": lambda: "trash" not in deleted,
         "your no reached the agent": lambda: isinstance(refused, hitl.Declined),
         "and stands in the record": lambda: hitl.history()[-1]["verdict"] == "decline",

@@ -178,6 +178,83 @@ def test_the_third_exercise_can_be_answered_again() -> None:
     assert "solved ✓" in said
 
 
+_WRONG: dict[str, list[tuple[str, str, str]]] = {
+    "02": [
+        ("Field(ge=0, le=150)", "Field(le=150)", "and no other"),
+        ("await hitl.ask(Person, ", 'Person(name="A", age=1) or (', "person was asked for"),
+        ("await hitl.ask(list[int], ", "[] or [] and (", "favourites too, as a list of int"),
+    ],
+    "04": [
+        (
+            'not call.args["to"].endswith("@example.com")',
+            '"@example.com" not in call.args["to"]',
+            "so is one whose address only looks like it",
+        )
+    ],
+    "10": [
+        ('r.args["risk"] == "low"', 'r.args["risk"] == "high"', "a yes to Music"),
+        ("await hitl.decide_all(", "await one_by_one(", "two decisions in one call"),
+    ],
+    "11": [("<= 100", "< 100", "100 would be, 101 would not")],
+    "12": [
+        (
+            '(v == "decline").mean()',
+            '(v == "decline").sum() / (audit["verdict"] == "decline").sum()',
+            "Bob too",
+        )
+    ],
+    "13": [
+        ("{last_user_words(messages).split()[-1]}", "Ada", "and whoever else comes"),
+    ],
+    "14": [
+        (
+            'await tidy.run("Tidy up")',
+            "tidy = Agent(TestModel()); await empty_trash()",
+            "tidy has your function as a tool",
+        )
+    ],
+}
+"""Lesson → what a wrong solution has in place of what, and the check that is not to hold then."""
+
+_BEFORE = {
+    "10": "async def one_by_one(all):\n    return [await hitl.decide(*one) for one in all]",
+    "12": """
+import pandas as pd
+audit = pd.DataFrame({
+    "tool": ["delete_table", "train", "train", "train"],
+    "seconds": [3.0, 1.0, 1.0, 1.0],
+    "reviewer": ["ada", "ada", "bob", "chris"],
+    "verdict": ["decline", "approve", "decline", "approve"],
+})
+""",
+    "14": "from pydantic_ai import Agent\ndeleted = []",
+}
+"""Lesson → a cell in place of what its exercises need of the lesson."""
+
+_NEEDED = {
+    "02": ["from pydantic"],
+    "04": ["import hitl_widgets", "async def delete_file"],
+    "10": ["def editor"],
+    "11": ["import hitl_widgets"],
+    "13": ["removed = []", "def last_user_words"],
+}
+"""Lesson → words in the cells that its exercises need."""
+
+
+@pytest.mark.parametrize("number", _WRONG)
+def test_a_wrong_solution_is_not_taken_for_a_right_one(number: str) -> None:
+    *lesson, solution, check = code_of(number, solved=True)
+    needed = [cell for cell in lesson if any(words in cell for words in _NEEDED.get(number, ()))]
+    for right, wrong, _ in _WRONG[number]:
+        assert solution.count(right) == 1
+        solution = solution.replace(right, wrong)
+    begin = f"import hitl_widgets as hitl\n{decided_by('hitl.Decline()')}"
+    cells = [begin, *needed, _BEFORE.get(number, ""), solution, check]
+    said = text(_execute(cells))
+    for _, _, words in _WRONG[number]:
+        assert f"○ {words}" in said, said
+
+
 def code_of(number: str, *, solved: bool = False) -> list[str]:
     (lesson,) = (path for path in LESSONS if path.stem.startswith(number))
     return [c.source for c in committed(lesson, solved=solved).cells if c.cell_type == "code"]
