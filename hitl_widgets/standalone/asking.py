@@ -8,6 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, cast
 
 from .. import deciders
+from ..calling import said
 from ..describe import Description
 from ..errors import (
     AgentDefinitionError,
@@ -22,6 +23,7 @@ from ..errors import (
 )
 from ..fingerprint import Fingerprint, mask
 from ..previews.look import Looked, differences
+from ..previews.masks import hiding, masked, secret_texts
 from ..previews.plain import told_why
 from ..request import Request, Run, RunState, new_id
 from ..surface import RunScreen
@@ -203,7 +205,7 @@ class Asking(Waiter):
         if self.question.perform is None:
             await self._give_answer(run, request, token)
         else:
-            await self._perform(run, request, token)
+            await self._perform(run, request, token, told)
         return None
 
     async def _give_answer(self, run: Run, request: Request, token: str) -> None:
@@ -214,7 +216,7 @@ class Asking(Waiter):
         kept = mask(value, shape.secrets_in(value)) if shape is not None else value
         await self._done(run, request, token, value, kept)
 
-    async def _perform(self, run: Run, request: Request, token: str) -> None:
+    async def _perform(self, run: Run, request: Request, token: str, told: Description) -> None:
         perform = cast("Callable[[], Awaitable[Any]]", self.question.perform)
         try:
             value = await perform()
@@ -222,7 +224,8 @@ class Asking(Waiter):
             self.desk.write_now(self.store.lose, request.tool_call_id, token, "interrupted")
             raise
         except BaseException as e:
-            failed = {"type": "error", "value": f"{type(e).__name__}: {e}"}
+            with hiding(secret_texts(told.args, told.secrets)):
+                failed = {"type": "error", "value": masked(said(e))}
             await self.desk.write(self.store.finish, request.tool_call_id, token, "failed", failed)
             await self._end(run, request, "failed", {"value": failed["value"]})
             await self.desk.write(self.store.deliver, run.id)

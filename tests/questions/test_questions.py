@@ -406,6 +406,35 @@ class TestGatedFunctions:
             await broken()
         assert hitl.history()[0]["state"] == "failed"
 
+    async def test_an_error_that_quotes_a_secret_is_kept_without_it(self) -> None:
+        """R17: its caller has all of it."""
+
+        @hitl.require_approval(secret=("/pin",), key="login")
+        async def login(user: str, pin: int) -> None:
+            raise ValueError(f"{user} may not log in with {pin}")
+
+        with hitl.reviewer(scripted(hitl.Approve())), pytest.raises(ValueError, match="4711"):
+            await login("ada", 4711)
+        (failed,) = await hitl.pending(state="failed")
+        store = failed.store
+        assert store is not None
+        kept = repr([store.calls(failed.run_id), store.run(failed.run_id), store.events()])
+        assert "ada may not log in with ••••" in kept
+        assert b"4711" not in Path(store.location).read_bytes()
+
+    async def test_an_error_without_words_has_failed_all_the_same(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no words")
+
+        @hitl.require_approval
+        async def broken() -> None:
+            raise Mute
+
+        with hitl.reviewer(scripted(hitl.Approve())), pytest.raises(Mute):
+            await broken()
+        assert hitl.history()[0]["state"] == "failed"
+
     def test_a_sync_one_blocks_without_a_loop(self) -> None:
         with hitl.reviewer(hitl.testing.AutoApprove()):
             assert shrink(0.25) == 0.25
