@@ -222,7 +222,7 @@ async def quiz(
     name
         Names the quiz and its file.
     student
-        Who decides; ``NB_USER``, ``JUPYTERHUB_USER`` or the account's name unless given.
+        Who decides; ``JUPYTERHUB_USER``, ``NB_USER`` or the account's name unless given.
     folder
         Where the file ``<name>.quiz.json`` is written: beside the notebook unless given.
     store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -47,7 +47,9 @@ async def test_a_wrong_decision_says_what_it_would_have_done(tmp_path: Path) -> 
         "The orders are gone for ever.",
         "Ten thousand people are invited.",
     ]
-    assert "The orders are gone for ever." in result._repr_html_()
+    shown = result._repr_html_()
+    assert "The orders are gone for ever." in shown
+    assert "0 of 3 right" in shown
 
 
 async def test_the_task_is_what_the_student_is_told(tmp_path: Path) -> None:
@@ -78,6 +80,28 @@ async def test_the_result_is_one_plain_file_beside_the_notebook(tmp_path: Path) 
     assert content["answers"][1]["fingerprint"].startswith("hf1:")
 
 
+@pytest.mark.parametrize(
+    ("around", "student"),
+    [({"NB_USER": "ada"}, "ada"), ({"NB_USER": "jovyan", "JUPYTERHUB_USER": "bob"}, "bob")],
+)
+async def test_the_student_is_whom_the_server_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, around: dict[str, str], student: str
+) -> None:
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
+    for name, value in around.items():
+        monkeypatch.setenv(name, value)
+    result = await take(tmp_path, hitl.Approve(), hitl.Decline(), EDITED)
+    assert result.student == student
+
+
+async def test_the_seconds_of_a_decision_are_in_the_file_and_in_the_table(tmp_path: Path) -> None:
+    with hitl.reviewer(scripted(hitl.Approve(), delay=0.2)):
+        result = await teaching.quiz(QUESTIONS[:1], KEY[:1], folder=tmp_path)
+    assert result.answers[0].seconds >= 0.2
+    assert json.loads(result.path.read_text("utf-8"))["answers"][0]["seconds"] >= 0.2
+    assert teaching.class_table(tmp_path)[0]["seconds"] >= 0.2
+
+
 async def test_a_stop_ends_that_question_alone(tmp_path: Path) -> None:
     result = await take(tmp_path, hitl.Approve(), hitl.Decline("Stop.", stop=True), EDITED)
     assert [a.given for a in result.answers] == ["approve", "decline", "edit"]
@@ -85,7 +109,7 @@ async def test_a_stop_ends_that_question_alone(tmp_path: Path) -> None:
 
 async def test_a_real_request_can_be_a_question_and_stays_as_it_is(tmp_path: Path) -> None:
     @hitl.tool(require_approval=True, effect="write")
-    async def rename(old: str, new: str) -> str:
+    async def rename(old: str, new: Literal["b", "c"]) -> str:
         "Rename."
         raise AssertionError("a quiz runs nothing")
 
@@ -99,6 +123,11 @@ async def test_a_real_request_can_be_a_question_and_stays_as_it_is(tmp_path: Pat
         )
     assert result.score == 1
     assert result.answers[0].fingerprint == run.requests[0].fingerprint
+    impossible = scripted(hitl.Approve(args={"old": "a", "new": "z"}))
+    with hitl.reviewer(impossible), pytest.raises(hitl.InvalidAnswer):
+        await teaching.quiz(
+            run.requests, [teaching.expect("edit", otherwise="No.")], folder=tmp_path
+        )
     assert [r.state for r in await hitl.pending(agent_id="real")] == ["pending"]
 
 
