@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ from hitl_widgets.notebook import served, subshell
 from hitl_widgets.notebook.frontend import Frontend, detect
 from hitl_widgets.notebook.served import Served
 from hitl_widgets.screen import hub
+from hitl_widgets.store.sqlite import SqliteStore
+from tests.store.making import waiting
 
 NOTEBOOK: Frontend = replace(
     detect(),
@@ -154,6 +158,55 @@ class TestTheWidgetsOfThePage:
         prefix = str(Path(sys.executable).parent.parent)
         assert told(os.getpid()) == [prefix, ["anywidget", "ipywidgets"]]
         assert told(1) is None
+
+
+class TestThePackages:
+    @pytest.mark.parametrize("name", ["anywidget", "ipywidgets"])
+    def test_without_its_widgets_nothing_can_be_shown(
+        self, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, name, None)
+        found = said(monkeypatch)[name]
+        assert (found.verdict, found.do) == ("problem", f"pip install {name}")
+
+    def test_without_pydantic_ai_only_agents_are_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def none_of_it(name: str) -> str:
+            if name == "pydantic-ai-slim":
+                raise PackageNotFoundError(name)
+            return version(name)
+
+        monkeypatch.setattr(diagnose, "version", none_of_it)
+        found = said(monkeypatch)["pydantic-ai-slim"]
+        assert (found.verdict, "verbs and cards work" in found.found) == ("note", True)
+        assert "pip install" in found.do
+
+
+class TestTheStore:
+    def test_its_file_is_named_and_what_chose_it(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("HITL_STORE", str(tmp_path / "mine.db"))
+        found = said(monkeypatch)
+        for what in ("store", "HITL_STORE"):
+            assert (found[what].verdict, found[what].found) == ("ok", str(tmp_path / "mine.db"))
+
+    def test_one_that_cannot_be_opened_is_a_problem(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("no store" * 1000, "utf-8")
+        report = hitl.doctor(store=tmp_path / "notes.txt")
+        assert not report.ok
+        (found,) = (f for f in report.findings if f.what == "store")
+        assert found.verdict == "problem"
+        assert "notes.txt" in found.found
+        assert "HITL_STORE" in found.do
+
+    def test_what_cannot_be_read_in_it_is_a_problem(self, tmp_path: Path) -> None:
+        waiting(SqliteStore(tmp_path / "hitl.db"))
+        with contextlib.closing(sqlite3.connect(tmp_path / "hitl.db")) as db, db:
+            db.execute("UPDATE requests SET doc = '{}'")
+        report = hitl.doctor(store=tmp_path / "hitl.db")
+        (found,) = (f for f in report.findings if f.what == "store")
+        assert found.verdict == "problem"
+        assert "req_1" in found.found
 
 
 class TestThePolicyFile:
