@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { REMIND_MS } from "../src/attention/index";
 import type { RequestView } from "../src/generated/messages";
+import { language } from "../src/words";
 import approval from "./fixtures/approval.json";
 import confirm from "./fixtures/confirm.json";
 import { show } from "./kernel";
@@ -152,6 +153,24 @@ describe("the pill", () => {
     document.body.removeEventListener("keydown", leaked);
     await expect.element(page.getByRole("group", { name: /Approval/ })).toHaveFocus();
     expect(leaked).not.toHaveBeenCalled();
+  });
+
+  test("of another kernel's bundle stands above or below it, never over it", async () => {
+    const made = below();
+    await expect.element(jump()).toBeVisible();
+    const another = "../src/attention/pill.tsx?another";
+    const other = await import(/* @vite-ignore */ new URL(another, import.meta.url).href);
+    const first = { view: made.view, card: made.el, language: language("en"), inView: false };
+    const nothing = () => {};
+    const shown = { count: 1, said: "", jump: nothing, redraw: nothing };
+    other.show({ language: first.language, first, ...shown });
+    const boxes = pill().elements();
+    const [upper, lower] = boxes.map((element) => element.getBoundingClientRect());
+    expect(boxes).toHaveLength(2);
+    expect(upper?.bottom).toBeLessThanOrEqual(lower?.top ?? 0);
+    other.hide();
+    expect(pill().elements()).toHaveLength(1);
+    await expect.element(jump()).toBeVisible();
   });
 
   test("does not sit in the corner of an output's own frame", async () => {

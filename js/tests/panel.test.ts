@@ -343,3 +343,28 @@ test("siblings with tables are told apart by what the tables are", async () => {
     .toHaveTextContent("pandas.DataFrame, 20 rows × 1 column, sha256 cdcdcdcdcdcd");
   await expect.element(page.getByText('The same in all: to "archive"')).toBeVisible();
 });
+
+test("in a narrow cell no short word comes apart, and a long name stands beside its dot", async () => {
+  const long = "look_up_what_is_known_of_a_customer";
+  const items = [call("c0", "done", { tool: long }), call("c1", "waiting"), call("c2", "waiting")];
+  const why = { reason: "Kraftfahrzeughaftpflichtversicherungsgesellschaft" };
+  const calls = ["c1", "c2"].map((id) =>
+    request(id, { args: JSON.stringify({ id: `abc-${id}`, ...(id === "c1" ? why : {}) }) }),
+  );
+  const { el } = show(run({ items }), calls);
+  el.style.width = "304px";
+  await expect.element(page.getByRole("button", { name: "Approve all 2" })).toBeVisible();
+  const height = (element: Element | undefined) => {
+    const range = document.createRange();
+    range.selectNodeContents(element as Element);
+    return range.getBoundingClientRect().height;
+  };
+  const cells = [...el.querySelectorAll(".together th, .together td")];
+  for (const words of ["Call", '"abc-c1"'])
+    expect(height(cells.find((cell) => cell.textContent === words))).toBeLessThan(25);
+  const step = [...el.querySelectorAll(".step")].find((s) => s.textContent?.includes(long));
+  const [dot, name] = [".dot", "code"].map((part) => step?.querySelector(part));
+  const top = (element: Element | null | undefined) => element?.getBoundingClientRect().top ?? 0;
+  expect(Math.abs(top(dot) - top(name))).toBeLessThan(12);
+  expect(el.scrollWidth).toBeLessThanOrEqual(304);
+});

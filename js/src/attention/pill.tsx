@@ -23,24 +23,36 @@ let root: HTMLElement | null = null;
 const framed = (): boolean =>
   "vscodeThemeKind" in document.body.dataset || document.documentElement.hasAttribute("theme");
 
+/** The corner of the page: the pills of several kernels' bundles stand in it one above the other. */
+function corner(): Element {
+  const found = document.querySelector("body > .hitl-attention");
+  if (found) return found;
+  const made = document.createElement("div");
+  made.className = "hitl-root hitl-attention";
+  made.dataset.lmSuppressShortcuts = "true";
+  made.addEventListener("keydown", (event) => event.stopPropagation());
+  document.body.append(made);
+  adoptStyles(made);
+  return made;
+}
+
 export function show(props: PillProps): void {
   if (framed()) return;
   if (!root?.isConnected) {
     root = document.createElement("div");
-    root.className = "hitl-root hitl-attention";
-    root.dataset.lmSuppressShortcuts = "true";
-    root.addEventListener("keydown", (event) => event.stopPropagation());
-    document.body.append(root);
-    adoptStyles(root);
+    corner().append(root);
   }
   root.lang = props.language.locale;
   render(<Pill {...props} />, root);
 }
 
 export function hide(): void {
-  if (root) render(null, root);
-  root?.remove();
+  if (!root) return;
+  const place = root.parentElement;
+  render(null, root);
+  root.remove();
   root = null;
+  if (place?.childElementCount === 0) place.remove();
 }
 
 function Pill({ language, first, count, said, jump, redraw }: PillProps) {
