@@ -54,7 +54,9 @@ class Target:
         try:
             check(self.name)
             self._deliver(notices, locale)
-        except Exception as e:  # noqa: BLE001  # whatever a delivery does, no run hears of it
+        # Whatever a delivery does, no run hears of it, and the next one is made: a function that
+        # leaves with SystemExit, or is cancelled, would take the thread along.
+        except BaseException as e:  # noqa: BLE001
             self.failed += 1
             first, self.fault = not self.fault, f"{type(e).__name__}: {e}"
             if first:

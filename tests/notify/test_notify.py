@@ -265,6 +265,21 @@ class TestFailures:
         await failures(1, sent=2)
         assert seen.qsize() == 3
 
+    @pytest.mark.parametrize("leaving", [SystemExit, asyncio.CancelledError, KeyboardInterrupt])
+    async def test_a_function_that_leaves_takes_no_other_message_along(
+        self, tmp_path: Path, leaving: type[BaseException]
+    ) -> None:
+        seen: queue.Queue[Any] = queue.Queue()
+
+        async def leaves(notice: str) -> None:
+            raise leaving
+
+        hitl.configure(notify=[leaves, seen.put])
+        for name in ("a", "b"):
+            (request,) = await asked(tmp_path, deletion(name))
+            assert (await soon(seen)).request_id == request.id
+        assert notifying.targets()[0].failed == 2
+
     async def test_doctor_shows_it_and_the_log_has_it_once_without_the_address(
         self, tmp_path: Path, hook: Hook, caplog: pytest.LogCaptureFixture, monkeypatch: Any
     ) -> None:
