@@ -25,10 +25,13 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
   const [decided, setDecided] = useState<Decided | null>(null);
   const [voted, setVoted] = useState<ReceiptDoc | null>(null);
   const mine = useRef(false);
+  const onItsWay = useRef(false);
   const seenPending = useRef(false);
   if (view.state === "pending") seenPending.current = true;
 
   const send = (decision: DecisionDoc, edited: string | null = null) => {
+    if (onItsWay.current) return; // pressed again before this was drawn: a double click
+    onItsWay.current = true;
     setSending("sending");
     setFailure(null);
     const since = visibleSince();
@@ -42,6 +45,7 @@ export function useDecider(view: RequestView, visibleSince: () => number | null)
     port
       .ask(question, () => setSending("silent"))
       .then((answer) => {
+        onItsWay.current = false;
         setSending("idle");
         if (answer.type === "error") {
           setFailure(answer);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import type { KernelMessage, PageMessage, RequestView } from "../src/generated/messages";
+import { inline, parse } from "../src/json";
 import answered from "./fixtures/answered.json";
 import approval from "./fixtures/approval.json";
 import approved from "./fixtures/approved.json";
@@ -100,6 +101,17 @@ describe("an approval card", () => {
       decision: { verdict: "approve" },
     });
     expect(visible_ms).toBeGreaterThan(399);
+  });
+
+  test.each(["Approve", "Decline"])("%s pressed twice at once is sent once (R1)", async (name) => {
+    const { model } = show(view(approval), {
+      answer: (m: PageMessage) => (m.type === "decide" ? null : yes(m)),
+    });
+    await expect.element(button(name)).toBeEnabled();
+    await settled(button(name).element());
+    await button(name).dblClick();
+    await expect.element(page.getByRole("status")).toHaveTextContent("Sending");
+    expect(model.of("decide")).toHaveLength(1);
   });
 
   test("declines at once, with a reason, or with the run", async () => {
@@ -566,6 +578,14 @@ describe("nothing is approved unseen", () => {
     const parts = ["a  b", "rm  x", "k  l", '"v  w"', message];
     const text = el.innerText;
     for (const part of parts) expect(text).toContain(part);
+  });
+
+  test("no key passes for several, in a line or beside what is the same (F19)", async () => {
+    const where = { "safe: true, x": 1 };
+    const { el } = show(view(approval, { args: JSON.stringify({ where }), secrets: {} }));
+    expect(el.textContent).toContain('"safe: true, x": 1');
+    const texts = [where, { safe: true, x: 1 }].map((v) => inline(parse(JSON.stringify(v))));
+    expect(texts).toEqual(['{"safe: true, x": 1}', "{safe: true, x: 1}"]);
   });
 
   test("the difference from the last call is shown on demand", async () => {

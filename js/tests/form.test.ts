@@ -77,6 +77,21 @@ describe("a form", () => {
     );
   });
 
+  test("is answered once by a double click, and declined once", async () => {
+    for (const name of ["Submit", "Decline"]) {
+      const held = vi.fn((m: PageMessage) => (m.type === "decide" ? null : yes(m)));
+      const { model, unmount, el } = show(asked({ properties: { city: text("City") } }), held);
+      const button = page.getByRole("button", { name, exact: true });
+      await expect.element(button).toBeEnabled();
+      await button.dblClick();
+      await vi.waitFor(() => expect(model.of("decide")).toHaveLength(1));
+      await expect.element(page.getByRole("status")).toHaveTextContent("Sending");
+      expect(model.of("decide")).toHaveLength(1);
+      unmount();
+      el.remove();
+    }
+  });
+
   test("says that nobody touched it", async () => {
     const { model } = show(asked({ properties: { city: text("City") }, data: { city: "Oslo" } }));
     await submit();
