@@ -13,8 +13,9 @@
 # An agent wants to delete something. Before it may, **you** see exactly what it would run, in
 # the cell, and decide. This takes five minutes and needs no network: the model is a script.
 #
-# Run the cells from top to bottom (Shift+Enter). What already stands under them is from an earlier
-# run, in which a script decided; yours takes its place.
+# Run the cells from top to bottom (Shift+Enter; after a click on a card, click the next cell first).
+# What already stands under them is from an earlier run, in which a script decided; yours takes its
+# place.
 
 # %%
 import hitl_widgets as hitl
