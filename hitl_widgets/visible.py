@@ -1,7 +1,8 @@
-"""Characters that do not show, or that turn text around, spelt out as ``U+202E``."""
+"""Text that shows what it is: what does not show is spelt as ``U+202E``, a number is no text."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from itertools import pairwise
 
@@ -41,3 +42,14 @@ def visible(text: str) -> str:
         spelt(c) if c in odd and is_hidden(c, before) else c for before, c in pairwise(f" {text}")
     )
     return "".join(told)
+
+
+def reads_as_json(text: str) -> bool:
+    """Whether text without its quotes would pass for a number, a truth value or an object."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    except (ValueError, RecursionError):  # a number, or an object, beyond what Python reads
+        return True
+    return True

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import StaleFingerprint
 from ..request import Request
-from ..visible import visible
+from ..visible import reads_as_json, visible
 from ..words import say
 from .clean import words_of
 
@@ -150,10 +150,10 @@ class Teller:
     def _table(self, part: Mapping[str, Any]) -> Plain:
         index = part["index"]
         head = tuple(visible(f"{name} ({kind})") for name, kind in part["columns"])
-        rows = [tuple(_cell(cell) for cell in row) for row in part["rows"][: self.rows]]
+        rows = [tuple(_typed(cell) for cell in row) for row in part["rows"][: self.rows]]
         if index is not None:
             head = ("", *head)
-            rows = [(_cell(label), *row) for label, row in zip(index, rows, strict=False)]
+            rows = [(_typed(label), *row) for label, row in zip(index, rows, strict=False)]
         cut = self._cut(
             "described.rows", len(rows), part["shape"][0], len(part["columns"]), part["shape"][1]
         )
@@ -194,6 +194,12 @@ class Teller:
         if columns < of_columns:
             said.append(self.say("preview.columns", shown=columns, all=of_columns))
         return said
+
+
+def _typed(value: Any) -> str:
+    """A table's cell: in quotes where a number, a truth value or nothing would look the same."""
+    odd = isinstance(value, str) and reads_as_json(value)
+    return _cell(json.dumps(value, ensure_ascii=False) if odd else value)
 
 
 def _cell(value: Any) -> str:

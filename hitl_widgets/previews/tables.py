@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar, cast
 
 from ..describe import describe_table
+from ..visible import reads_as_json
 from .masks import hides, masked
 
 Row = TypeVar("Row")
@@ -206,5 +207,7 @@ def _row(
 
 
 def _word(value: Any) -> str:
+    """A cell as text: in quotes where a number, a truth value or nothing would look the same."""
     cell = _cell(value)
-    return cell if isinstance(cell, str) else json.dumps(cell)
+    plain = isinstance(cell, str) and not (isinstance(value, str) and reads_as_json(cell))
+    return cell if plain else json.dumps(cell, ensure_ascii=False)

@@ -17,7 +17,7 @@ from ..fingerprint import diff, fingerprint, lookup
 from ..previews.plain import Teller
 from ..request import RECORD, WAITING, Record, Request
 from ..store.base import Search, Store
-from ..visible import visible
+from ..visible import reads_as_json, visible
 from ..words import known, say
 
 LONGEST = 2000
@@ -380,23 +380,12 @@ def _edited(request: Request, locale: str) -> Iterable[_Table]:
 
 
 def _value(value: Any, locale: str) -> str:
-    plain = isinstance(value, str) and not _reads_as_json(value)
+    plain = isinstance(value, str) and not reads_as_json(value)
     text = visible(value if plain else json.dumps(value, ensure_ascii=False))
     if len(text) <= LONGEST:
         return text
     tail = say("record.cut", locale, shown=LONGEST, all=len(text))
     return f"{text[:LONGEST]}{tail}"
-
-
-def _reads_as_json(text: str) -> bool:
-    """Whether text without its quotes would pass for a number, a truth value or an object."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError:
-        return False
-    except (ValueError, RecursionError):  # a number, or an object, beyond what Python reads
-        return True
-    return True
 
 
 def _time(at: datetime) -> str:

@@ -105,6 +105,17 @@ class TestChanges:
         assert word in part["rows"][0]["now"][0]
         assert part["rows"][0]["was"][0] is not None
 
+    @pytest.mark.parametrize(
+        ("was", "now", "words"),
+        [("1", 1, ('"1"', "1")), (True, "true", ("true", '"true"')), (None, "x", ("null", "x"))],
+    )
+    def test_a_cell_of_another_type_is_not_shown_as_the_same(
+        self, was: object, now: object, words: tuple[str, str]
+    ) -> None:
+        before, after = (pd.DataFrame({"x": pd.Series([v], dtype=object)}) for v in (was, now))
+        (row,) = only(previews.changes(before, after))["rows"]
+        assert (row["was"][0], row["now"][0]) == words
+
     def test_the_middle_of_a_long_array_in_a_cell_is_compared_too(self) -> None:
         was, now = (np.zeros(5000), np.zeros(5000))
         now[2500] = 1

@@ -9,7 +9,7 @@ PREVIEWED = """
     import pandas as pd
     import hitl_widgets as hitl
 
-    df = pd.DataFrame({"order": [101, 102], "customer": ["Ada", "Bob\\x1b[2J\\u202e"]})
+    df = pd.DataFrame({"order": [101, 102], "customer": ["7", "Bob\\x1b[2J\\u202e"]})
 
     def what_happens(customer):
         return [
@@ -42,9 +42,9 @@ def test_is_shown_in_columns_before_the_question(run: Run) -> None:
     lines = [line.rstrip() for line in shown.splitlines()]
     assert any(line.startswith("Preview: pandas.DataFrame, 2 rows") for line in lines)
     assert "│    order (int64)  customer (str)" in lines
-    assert "│ 0  101            Ada" in lines
+    assert '│ 0  101            "7"' in lines
     assert "│ 1  102            Bob[U+001B][2J[U+202E]" in lines
-    assert "│ − removed  0    101    Ada" in lines  # noqa: RUF001
+    assert '│ − removed  0    101    "7"' in lines  # noqa: RUF001
     assert "│ DELETE FROM orders" in lines
     assert "│ - one" in lines
     assert "│ Two rows" in lines
