@@ -4,7 +4,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } fro
 import { Described, type Description, descriptionOf, textsIn } from "./described";
 import type { Gate } from "./gate";
 import { highlight } from "./highlight";
-import { inline, type Node, step } from "./json";
+import { inline, inlineKey, type Node, step } from "./json";
 import { hasHidden, lookAlikes } from "./reveal";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
@@ -299,7 +299,7 @@ function oneLine(node: Node & { kind: "object" | "list" }, entries: [string, Nod
           {i > 0 && ", "}
           {node.kind === "object" && (
             <>
-              <span class="t-key">{key}</span>
+              <span class="t-key">{inlineKey(key)}</span>
               {": "}
             </>
           )}

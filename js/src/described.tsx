@@ -1,7 +1,7 @@
 // Tables, arrays and files that a plain function was given: what they are, as far as they were
 // kept, and the digest by which the rest takes part.
 import type { Node } from "./json";
-import { inline } from "./json";
+import { inline, kindOf } from "./json";
 import { Revealed } from "./text";
 import { useUi } from "./ui";
 
@@ -148,6 +148,10 @@ function Remark({ described: d }: { described: Description }) {
   );
 }
 
+/** Text without quotes, unless a number, a truth value or nothing would look the same. */
+const inCell = (node: Node): string =>
+  node.kind === "str" && kindOf(node.value) === null ? node.value : inline(node);
+
 interface RowsProps {
   table: Pick<Table, "columns" | "rows">;
   title: string;
@@ -184,7 +188,7 @@ export function Rows({ table, title, index = null }: RowsProps) {
             )}
             {row.map((node, at) => (
               <td key={at} class={`t-${node.kind}`}>
-                <Revealed text={node.kind === "str" ? node.value : inline(node)} />
+                <Revealed text={inCell(node)} />
               </td>
             ))}
           </tr>

@@ -109,11 +109,16 @@ class Reader {
 export const step = (pointer: string, key: string | number): string =>
   `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
+const PLAIN_KEY = /^[\p{L}\p{M}\p{N}_$.\-/]+$/u;
+
+/** A key in a line: in quotes where it could pass for more than one. */
+export const inlineKey = (key: string): string => (PLAIN_KEY.test(key) ? key : JSON.stringify(key));
+
 /** A node in one line, as JSON text but with readable characters. */
 export function inline(node: Node): string {
   switch (node.kind) {
     case "object":
-      return `{${node.entries.map(([k, v]) => `${k}: ${inline(v)}`).join(", ")}}`;
+      return `{${node.entries.map(([k, v]) => `${inlineKey(k)}: ${inline(v)}`).join(", ")}}`;
     case "list":
       return `[${node.items.map(inline).join(", ")}]`;
     case "str":

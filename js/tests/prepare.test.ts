@@ -304,6 +304,12 @@ describe("tables, arrays and files of plain functions", () => {
     await expect.element(button("Approve")).toBeEnabled();
   });
 
+  test("a number and the text of it are told apart, and so are nothing and its word", async () => {
+    show(described, { args: small([["7"], [7], ["null"], [null], ["Ada"]]) });
+    const cells = page.getByRole("cell").elements();
+    expect(cells.map((cell) => cell.textContent)).toEqual(['"7"', "7", '"null"', "null", "Ada"]);
+  });
+
   test("what hides in a cell is marked", async () => {
     show(described, { args: small([["pay\u202eme"], ["p\u0430ypal"]]) });
     const card = page.getByRole("group", { name: "Approval: upload" });
