@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hitl_widgets as hitl
-from hitl_widgets import deciders
+from hitl_widgets import cli, deciders
+from hitl_widgets.store.sqlite import SqliteStore
 from tests.store.making import a_request
 
 
@@ -130,3 +133,19 @@ async def test_the_error_names_the_command_that_decides(tmp_path: Path) -> None:
     text = str(caught.value)
     assert f"hitl-widgets inbox approve {request.id} --store {tmp_path / 'a.db'}" in text
     assert f"agent.attach({request.run_id!r})" in text
+
+
+async def test_the_command_that_is_named_for_a_question_answers_it(tmp_path: Path) -> None:
+    """R5."""
+    store = tmp_path / "my store.db"
+    with pytest.raises(hitl.RunSuspended) as caught:
+        await hitl.ask(int, "How many?", key="n", store=store)
+    (command,) = (line for line in str(caught.value).splitlines() if "inbox answer" in line)
+    _, *options = shlex.split(command.replace("JSON", "7"))
+    assert await asyncio.to_thread(cli.main, options) == 0
+    assert await hitl.ask(int, "How many?", key="n", store=store) == 7
+
+
+async def test_no_shell_is_named_for_a_store_that_only_this_process_has() -> None:
+    with pytest.raises(hitl.RunSuspended, match=r"in this process: await hitl\.decide"):
+        await hitl.ask(int, "How many?", key="n", store=SqliteStore(":memory:"))
