@@ -12,7 +12,7 @@ import importlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -130,10 +130,10 @@ def _owner(owner: Any, pointer: str, told: Description) -> dict[str, Any]:
     told.portable = False
     if isinstance(owner, type):
         return {KIND: "value", "type": "class", "value": f"{owner.__module__}.{owner.__qualname__}"}
-    kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
+    kind = _kind(owner)
     try:
-        fields: dict[str, Any] = dict(cast("dict[str, Any]", vars(owner)))
-        inside = describe_arguments(fields, where=type(owner).__name__)
+        parts = dict(cast("dict[str, Any]", vars(owner)))
+        inside = describe_arguments(parts, where=type(owner).__name__)
     except (TypeError, NotDescribable) as e:
         if type(owner).__repr__ is object.__repr__:
             raise NotDescribable(
@@ -175,8 +175,16 @@ def _describe(  # noqa: PLR0911  # one return per kind of value
         case list() | tuple():
             items = cast("Sequence[Any]", value)
             return [_describe(v, f"{pointer}/{i}", told, where) for i, v in enumerate(items)]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            inside = _describe(parts, f"{pointer}/value", told, where)
+            return {KIND: "value", "type": _kind(value), "value": inside}
         case _:
             return _object(value, told, where)
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _key(key: Any, where: str) -> str:

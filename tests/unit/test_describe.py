@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from hitl_widgets.describe import ROWS, describe_arguments
 from hitl_widgets.errors import NotDescribable
-from hitl_widgets.fingerprint import fingerprint
+from hitl_widgets.fingerprint import fingerprint, mask
 
 
 class Login(BaseModel):
@@ -98,6 +99,23 @@ def test_secrets_are_found_wherever_they_stand() -> None:
     found = describe_arguments(values, where="f")
     assert found.secrets == ["/a", "/b/0/password", "/c/d~1e"]
     assert found.args["a"] == "ff"
+
+
+def test_a_secret_of_a_dataclass_is_unseen_and_tells_it_from_others() -> None:
+    """R17."""
+
+    @dataclass
+    class Account:
+        owner: str
+        token: SecretStr
+
+    one, same, other = (
+        describe_arguments({"x": Account("ada", SecretStr(token))}, where="f")
+        for token in ("hunter2", "hunter2", "hunter3")
+    )
+    assert one.secrets == ["/x/value/token"]
+    assert mask(one.args, one.secrets)["x"]["value"] == {"owner": "ada", "token": "••••"}
+    assert one.args == same.args != other.args
 
 
 def test_a_key_that_is_no_text_is_refused() -> None:
