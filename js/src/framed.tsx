@@ -113,6 +113,8 @@ const DRAWN = {
   clipPath: "none",
   maskImage: "none",
   filter: "none",
+  mixBlendMode: "normal",
+  pointerEvents: "auto",
 } as const;
 
 /** Whether a part of the page scrolls, is cut or is not to be seen, by itself. */
@@ -122,12 +124,44 @@ function hides(part: Element): boolean {
   const drawn = Object.entries(DRAWN).every(
     ([name, plain]) => (style[name as keyof typeof DRAWN] ?? plain) === plain,
   );
-  if (!drawn || Number(style.opacity) < FAINT) return true;
+  if (!drawn || Number(style.opacity) < FAINT || writes(part)) return true;
   if (style.overflow === "visible" && style.contain === "none") return false;
   return part.scrollHeight > part.clientHeight + 4 || part.scrollWidth > part.clientWidth + 4;
 }
 
 const FAINT = 0.5;
+
+/** Whether the style sheet writes words before or after a part: they are none of the page's. */
+const writes = (part: Element): boolean =>
+  ["::before", "::after"].some((pseudo) => {
+    const style = part.ownerDocument.defaultView?.getComputedStyle(part, pseudo);
+    return !["none", "normal", '""'].includes(style?.content ?? "none");
+  });
+
+/** Of a colour's 255 parts: ink that differs less from its ground is not read. */
+const PALE = 48;
+
+/** Red, green, blue and how much it covers; null for a colour that is written in another way. */
+const coloured = (written: string): number[] | null => {
+  const [r, g, b, a = 1] = /^rgba?\(/.test(written)
+    ? (written.match(/[\d.]+/g) ?? []).map(Number)
+    : [];
+  return r === undefined || g === undefined || b === undefined ? null : [r, g, b, a];
+};
+
+/** Whether words in a part are drawn in the colour of what is behind them, or in none. */
+function pale(part: Element): boolean {
+  const styleOf = (of: Element) => of.ownerDocument.defaultView?.getComputedStyle(of);
+  const ink = coloured(styleOf(part)?.webkitTextFillColor ?? "");
+  if (!ink || (ink[3] ?? 0) < FAINT) return true;
+  for (let at: Element | null = part; at; at = at.parentElement) {
+    const ground = coloured(styleOf(at)?.backgroundColor ?? "");
+    if (!ground) return true;
+    if ((ground[3] ?? 0) < FAINT) continue;
+    return ground.slice(0, 3).every((n, i) => Math.abs(n - (ink[i] ?? 0)) < PALE);
+  }
+  return false;
+}
 
 /** What can be read in the page. */
 function textsOf(page: Document): globalThis.Node[] {
@@ -148,5 +182,16 @@ function stands(text: globalThis.Node, size: Size): boolean {
   range.selectNodeContents(text);
   const { left, top, right, bottom, width, height } = range.getBoundingClientRect();
   const within = left > -1 && top > -1 && right < size.width + 1 && bottom < size.height + 1;
-  return within && width > 0 && height >= LEAST;
+  const part = text.parentElement;
+  if (!within || width === 0 || height < LEAST || !part || pale(part)) return false;
+  return [...range.getClientRects()].every((line) => isOnTop(part, line));
+}
+
+/** Whether nothing stands over the middle of a line of a part's words. */
+function isOnTop(part: Element, line: DOMRect): boolean {
+  const hit = part.ownerDocument.elementFromPoint(
+    line.left + line.width / 2,
+    line.top + line.height / 2,
+  );
+  return line.width === 0 || (hit !== null && (part.contains(hit) || hit.contains(part)));
 }

@@ -135,11 +135,16 @@ describe("a preview", () => {
     ["is not visible", "visibility:hidden"],
     ["has no size", "font-size:0"],
     ["is clipped", "clip-path:inset(0 0 90% 0)"],
+    ["is as white as its paper", "}p{color:#fff !important"],
+    ["is written with no ink", "-webkit-text-fill-color:transparent"],
+    ["is under another part", "}section{position:absolute;inset:0;background:#eee"],
+    ["is under what no pointer finds", "}section{position:absolute;inset:0;pointer-events:none"],
+    ["has words of its style sheet", "}p::before{content:'not '"],
     ["is a body that scrolls", "}html{overflow:hidden}body{height:40px;overflow:auto"],
   ])("as HTML, a part of which %s, is read as its words", async (_how, style) => {
     const lines = Array.from({ length: 80 }, (_, i) => `<p>line ${i}</p>`).join("");
     const grows = "@keyframes a{to{height:9000px}}";
-    const body = `<style>p{color:red}div{${style}}${grows}</style><div>${lines}</div>`;
+    const body = `<style>p{color:red}div{${style}}${grows}</style><div>${lines}</div><section></section>`;
     show({ parts: [{ kind: "html", text: body, length: body.length }] }, plain);
     await expect.element(seen("Some of it cannot be measured here")).toBeVisible();
     expect(text()).toContain("line 79");
