@@ -50,6 +50,18 @@ async def test_exact_matches_are_replayed_and_nothing_else(
     assert await hitl.pending() == [], "a question without a key does not outlive its caller"
 
 
+async def test_what_a_rule_or_a_recording_decided_is_not_recorded(recorded: Path) -> None:
+    """R7: only what people decided is worth to be decided by again."""
+    with hitl.reviewer(scripted(hitl.Approve())):
+        await delete("a")
+    with hitl.reviewer(lambda _request: hitl.Approve()):
+        await delete("b")
+    assert hitl.record(recorded) == 1
+    hitl.replay(recorded)
+    await delete("a")
+    assert hitl.record(recorded) == 1
+
+
 async def test_the_same_call_is_answered_in_the_order_it_was(recorded: Path) -> None:
     with hitl.reviewer(scripted(hitl.Decline(), hitl.Approve())):
         with pytest.raises(hitl.Declined):
