@@ -69,6 +69,29 @@ def test_a_decision_on_something_else_than_was_shown_changes_nothing(store: Sqli
     card.close()
 
 
+@pytest.mark.parametrize(
+    ("decision", "state"),
+    [({"verdict": "approve"}, "approved"), ({"verdict": "decline"}, "declined")],
+)
+def test_several_are_decided_as_they_were_shown_or_not_at_all(
+    store: SqliteStore, decision: dict[str, Any], state: str
+) -> None:
+    """R1, R3."""
+    one = waiting(store)
+    store.save("run_1", "lease", calls=[gated(a_call("call_2"), "req_2")])
+    two = store.request("req_2")
+    card = ApprovalCard(one)
+    shown = [{"request_id": r.id, "fingerprint": r.fingerprint} for r in (one, two)]
+    other = [shown[0], {**shown[1], "fingerprint": "hf1:other"}]
+    for requests, code, after in ((other, "StaleFingerprint", "pending"), (shown, None, state)):
+        message = {"type": "decide-all", "id": "m1", "requests": requests, "decision": decision}
+        say(card, {**message, "visible_ms": 900})
+        assert answers(card)[-1].get("code") == code
+        assert [store.request(r.id).state for r in (one, two)] == [after, after]
+    assert {store.request(r.id).via for r in (one, two)} == {"card"}
+    card.close()
+
+
 def test_whoever_was_first_elsewhere_is_shown(store: SqliteStore) -> None:
     """R1: decided in the same process through the store's desk."""
     asked = waiting(store)
