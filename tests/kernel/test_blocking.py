@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import platform
 import textwrap
 from pathlib import Path
 
@@ -55,6 +57,16 @@ class TestOnTheMainThread:
         assert "GOT deleted abc" in said
         assert "GOT deleted abc" in cell.text
         assert bool(page.questions) is not has_subshells(page)
+
+    async def test_the_history_says_where_it_was_asked(self, page: Hitl) -> None:
+        """R18."""
+        cell = page.notebook.execute("print('GOT', delete('abc'))")
+        await answer(page)
+        await cell.ok()
+        said = await page.notebook.execute("print(hitl.history()[-1]['origin'])").ok()
+        for part in (f"'host': {platform.node()!r}", f"'user': {getpass.getuser()!r}"):
+            assert part in said
+        assert "'kernel': '" in said
 
     async def test_ask_and_confirm_too(self, page: Hitl) -> None:
         cell = page.notebook.execute("print('GOT', hitl.confirm_sync('Go on?'))")
