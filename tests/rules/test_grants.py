@@ -70,6 +70,15 @@ class TestAGrantLetsThroughWhatItSays:
         assert (again is not None) == asks
         assert len(did.did) == (1 if asks else 2)
 
+    async def test_and_no_other_tool_of_the_same_arguments(self, tmp_path: Path) -> None:
+        """F26: not even one that "this tool with any arguments" would fit."""
+        store, did = store_at(tmp_path), Witness()
+        named = [did.deleting(), did.deleting(id="drop_record")]
+        await grant(agent_on(store, turn(id="abc"), named), TOOL)
+        again = await later(store, named, [[hitl.call("drop_record", id="abc")], tell_back])
+        assert again is not None
+        assert again.tool_name == "drop_record"
+
     @pytest.mark.parametrize("call", [{"id": "abc"}, {"id": "abd"}])
     async def test_explain_knows_of_it(self, tmp_path: Path, call: dict[str, Any]) -> None:
         store, tools = store_at(tmp_path), [Witness().deleting()]

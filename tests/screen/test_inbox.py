@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -247,7 +248,13 @@ class TestDecidingTogether:
             {"effect": "destructive"},
             {"agent_path": ("boss", "agent")},
             {"scope": {"schema_digest": "other"}},
+            {"scope": {"schema_digest": "sd", "how": "confirm"}},
+            {"scope": {"schema_digest": "sd", "portable": False}},
+            {"allowed": ("approve",)},
+            {"on_expire": "withdraw"},
+            {"expires_at": datetime(2999, 1, 1, tzinfo=UTC)},
             {"quorum": 2},
+            {"reviewers": ("ada",)},
             {"evaluation": {"type": "effect"}},
         ],
     )
