@@ -151,6 +151,7 @@ class Desk(News):
         extracted_from: str | None = None,
         always: Rule | None = None,
         take: tuple[str, str] | None = None,
+        then: Callable[[], None] | None = None,
         just_read: bool = False,
     ) -> Receipt:
         """Check a decision and record it, once.
@@ -167,6 +168,8 @@ class Desk(News):
             A standing grant that is kept together with an approval as shown (R20).
         take
             Run id and token: adopt the run with the decision, if nobody drives it.
+        then
+            Called once it is recorded, on the thread that recorded it: more to read there.
         just_read
             `request` comes from the store this moment: it need not be read again.
 
@@ -184,6 +187,7 @@ class Desk(News):
             extracted_from=extracted_from,
             always=always,
             take=take,
+            then=then,
             just_read=just_read,
         )
         return receipts[0]
@@ -198,6 +202,7 @@ class Desk(News):
         extracted_from: str | None = None,
         always: Rule | None = None,
         take: tuple[str, str] | None = None,
+        then: Callable[[], None] | None = None,
         just_read: bool = False,
     ) -> list[Receipt]:
         """Check and record several ``(request, decision, fingerprint)``, all or none."""
@@ -213,7 +218,7 @@ class Desk(News):
                 vote = replace(vote, grant=await self._granted(request, decision, always))
             votes.append(vote)
             runs.add((request.run_id, request.agent_id))
-        return await self.read(self._record, votes, take, runs if drive else ())
+        return await self.read(self._record, votes, take, runs if drive else (), then)
 
     async def _as_it_is(self, target: Request | str, *, just_read: bool = False) -> Request:
         if isinstance(target, str):
@@ -225,16 +230,19 @@ class Desk(News):
         votes: Sequence[Vote],
         take: tuple[str, str] | None,
         runs: Iterable[tuple[str, str]],
+        then: Callable[[], None] | None,
     ) -> list[Receipt]:
         """Keep checked decisions and have their runs driven on.
 
         In one go, off the loop: a caller who is interrupted leaves no decision that nobody acts on.
         """
         receipts = self.write_now(self.store.decide, votes, take=take)
-        self._drive_on(runs)
+        self.drive_on(runs)
+        if then is not None:
+            then()
         return receipts
 
-    def _drive_on(self, runs: Iterable[tuple[str, str]]) -> None:
+    def drive_on(self, runs: Iterable[tuple[str, str]]) -> None:
         """`resume` after a change that stands, whether its run can go on now or not."""
         for run_id, agent_id in runs:
             try:
@@ -277,7 +285,7 @@ class Desk(News):
             via=via,
             opens=self._once_more(old) if how == "run_again" else None,
         )
-        self._drive_on([(old.run_id, old.agent_id)])
+        self.drive_on([(old.run_id, old.agent_id)])
         return settled
 
     def _once_more(self, old: Request) -> Request:

@@ -354,8 +354,10 @@ class Agent:
         shown: str | None,
         reviewer: Reviewer | str | None,
     ) -> RunStream:
-        request = await target(self, run_id, tool_call_id, decision.verdict)
-        return await following.decide(self, request, decision, shown, reviewer=reviewer)
+        meant = await target(self, run_id, tool_call_id, decision.verdict)
+        return await following.decide(
+            self, meant.request, decision, shown, reviewer=reviewer, seen=meant.seen
+        )
 
     # -- beginning ---------------------------------------------------------------------------
 

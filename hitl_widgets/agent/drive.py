@@ -103,6 +103,7 @@ class Driver:
         self.steps: dict[str, dict[str, Any]] | None = None
         self._changed = asyncio.Event()
         self._acted = asyncio.Event()
+        self.begun = False
         self.ending = False
         self.reviewer_error: Exception | None = None
         self.consulting: set[asyncio.Task[None]] = set()
@@ -281,10 +282,19 @@ class Driver:
         self._on_loop(self._woken)
 
     def _woken(self) -> None:
+        if self.closed:
+            self._hand_over()
+            return
         self.generation += 1
         self._changed.set()
         self._changed = asyncio.Event()
         self._tell_acted()
+
+    def _hand_over(self) -> None:
+        """What came while it left: whoever decided on another thread counted on this driver."""
+        if self.ended is None and self.error is None:
+            runs = [(self.run.id, self.run.agent_id)]
+            self.hooks.add(asyncio.ensure_future(self.desk.read(self.desk.drive_on, runs)))
 
     @property
     def acted(self) -> asyncio.Event:
@@ -314,10 +324,11 @@ class Driver:
     def cancel(self) -> None:
         """Cancel the run itself, not only whoever waits for it (R16)."""
         self.cancelled = True
-        if self.task is not None and not self.ending:
+        if self.task is not None and self.begun and not self.ending:
             self.task.cancel()
 
     async def _main(self) -> None:
+        self.begun = True  # a task that is cancelled before its first step never comes here
         stop_watching = self.desk.watch() if self.waits else None
         try:
             if self.cancelled:

@@ -10,10 +10,37 @@ from ..request import Request, Run, Verdict
 
 if TYPE_CHECKING:
     from ..desk import Desk
+    from ..store.base import Store
     from .agent import Agent
 
 OPEN = ("running", "suspended", "budget-paused")
 MANY = 1_000_000
+_LIVING = ("pending", "parked", "approved", "answered")
+"""What a run waits with, for a human or for whoever acts on what was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run as it was before its lease was got.
+
+    Attributes
+    ----------
+    living
+        Its requests that wait, for a human or for whoever acts on what was decided.
+    kept
+        Its root's snapshot, JSON.
+    """
+
+    run: Run
+    living: list[Request]
+    kept: Any
+
+    @classmethod
+    def read(cls, store: Store, run_id: str, living: list[Request] | None = None) -> Seen:
+        """Read it."""
+        if living is None:
+            living = store.requests(run_id=run_id, states=_LIVING, limit=MANY)
+        return cls(store.run(run_id), living, store.frame(run_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +96,40 @@ async def _ordered(agent: Agent, requests: list[Request]) -> list[Request]:
     return await in_order(agent.desk, requests[0].run_id, requests)
 
 
-async def target(agent: Agent, run_id: str, tool_call_id: str | None, verb: Verdict) -> Request:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The request that a decision means, just read; `seen` with its run, where it is pending."""
+
+    request: Request
+    seen: Seen | None = None
+
+
+async def target(agent: Agent, run_id: str, tool_call_id: str | None, verb: Verdict) -> Target:
     """The request that a decision means (F2)."""
+    store = agent.store
 
-    def look() -> tuple[Run, list[Request]]:
-        run, asked = agent.store.run(run_id), agent.store.requests
+    def look() -> tuple[Run, list[Request], Seen | None]:
         if tool_call_id is not None:
-            found = asked(run_id=run_id, call_id=tool_call_id, limit=MANY)
-        else:  # what was decided earlier is looked at only when nothing waits
-            found = asked(run_id=run_id, states=("pending",), limit=MANY)
-            found = found or asked(run_id=run_id, limit=MANY)
-        return run, found
+            return (
+                store.run(run_id),
+                store.requests(run_id=run_id, call_id=tool_call_id, limit=MANY),
+                None,
+            )
+        living = store.requests(run_id=run_id, states=_LIVING, limit=MANY)
+        pending = [r for r in living if r.state == "pending"]
+        if pending:
+            seen = Seen.read(store, run_id, living)
+            return seen.run, pending, seen
+        # What was decided earlier is looked at only when nothing waits.
+        return store.run(run_id), store.requests(run_id=run_id, limit=MANY), None
 
-    run, asked = await agent.desk.read(look)
+    run, asked, seen = await agent.desk.read(look)
     check_mine(agent, run)
     if tool_call_id is None:
-        return await _latest(agent, run, asked, verb)
+        return Target(await _latest(agent, run, asked, verb), seen)
     if asked:
-        return next((r for r in reversed(asked) if r.state == "pending"), asked[-1])
-    rows = await agent.desk.read(agent.store.calls, run_id)
+        return Target(next((r for r in reversed(asked) if r.state == "pending"), asked[-1]))
+    rows = await agent.desk.read(store.calls, run_id)
     if any(c.id == tool_call_id for c in rows):
         raise NotAsked(f"Call {tool_call_id} of run {run_id} was never put to a human.")
     raise RequestNotFound(f"Run {run_id} has no call {tool_call_id}.")

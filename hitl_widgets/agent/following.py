@@ -17,29 +17,28 @@ from ..errors import (
 from ..request import Decision, Receipt, Request, Reviewer, Run, RunState, new_id
 from .drive import Driver, living
 from .expert import at
-from .finding import MANY, OPEN, check_mine
+from .finding import MANY, OPEN, Seen, check_mine
 from .results import Feed, RunResult, RunStream
 from .snapshot import Frame
 
 if TYPE_CHECKING:
+    from ..store.base import Store
     from .agent import Agent
 
 _taking: weakref.WeakValueDictionary[Any, asyncio.Lock] = weakref.WeakValueDictionary()
 """One adoption at a time, by (loop, store, run)."""
 
 
-async def _check_here(agent: Agent, run_id: str) -> _Seen:
-    """What the run waits for must be here, before anything is decided or driven (R14)."""
+async def _check_here(agent: Agent, run_id: str, seen: Seen | None = None) -> tuple[Seen, Frame]:
+    """What the run waits for must be here, before anything is decided or driven (R14).
+
+    Returns what was read for it (`seen`, where that was read already), and its root.
+    """
     await agent.prepare()
-
-    def look() -> tuple[Run, list[Request], Any]:
-        waiting = ("pending", "parked", "approved", "answered")
-        asked = agent.store.requests(run_id=run_id, states=waiting)
-        return agent.store.run(run_id), asked, agent.store.frame(run_id)
-
-    run, asked, kept = await agent.desk.read(look)
-    check_mine(agent, run)
-    for request in asked:
+    if seen is None:
+        seen = await agent.desk.read(Seen.read, agent.store, run_id)
+    check_mine(agent, seen.run)
+    for request in seen.living:
         asker = at(agent, request.agent_path)
         if asker is None:
             raise UnknownAgent(
@@ -52,16 +51,7 @@ async def _check_here(agent: Agent, run_id: str) -> _Seen:
                 f"{asker.id!r} has none of that name here. Define it again under that name; "
                 "the snapshot is kept."
             )
-    return _Seen(run.state, kept, Frame.load(kept))
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A run's state and its root's snapshot, as they were before the lease was got."""
-
-    state: RunState
-    kept: Any
-    root: Frame
+    return seen, Frame.load(seen.kept)
 
 
 def here(agent: Agent, run_id: str) -> Driver | None:
@@ -118,21 +108,33 @@ async def _adopted(agent: Agent, run_id: str) -> Driver:
     desk = agent.desk
     before = await desk.read(agent.store.run, run_id)
     check_mine(agent, before)
-    token = new_id("l")
     try:
-        seen = await _check_here(agent, run_id)
-        await desk.write(agent.store.adopt, run_id, token)
-        driver = await _driver(agent, run_id, token, seen)
-    except asyncio.CancelledError:
-        _give_back(agent, run_id, token, before.state)
-        raise
+        seen, root = await _check_here(agent, run_id)
+        return await _leased(agent, seen, root)
     except SnapshotNotFound as e:
         now = await desk.read(agent.store.run, run_id)
         if before.state in OPEN and now.state not in OPEN:  # another process was faster
             raise LeaseLost(f"Run {run_id} was driven to its end elsewhere: {now.state}.") from e
         raise
-    assert driver is not None  # `adopt` raises when it does not get the lease
-    return driver
+
+
+async def _leased(agent: Agent, seen: Seen, root: Frame) -> Driver:
+    store, run_id, token = agent.store, seen.run.id, new_id("l")
+    adopted: list[str] = []
+
+    def adopt() -> _Taken | None:
+        agent.desk.write_now(store.adopt, run_id, token)
+        adopted.append(token)
+        return _Taken.read(store, run_id, token)
+
+    try:
+        taken = await agent.desk.read(adopt)
+        assert taken is not None  # `adopt` raises when it does not get the lease
+        return _driver(agent, seen, root, taken)
+    except BaseException as e:
+        if adopted or isinstance(e, asyncio.CancelledError):
+            _give_back(agent, run_id, token, seen.run.state)
+        raise
 
 
 def _give_back(agent: Agent, run_id: str, token: str, state: RunState) -> None:
@@ -141,29 +143,31 @@ def _give_back(agent: Agent, run_id: str, token: str, state: RunState) -> None:
         agent.desk.write_now(agent.store.release, run_id, token, state)
 
 
-async def _driver(agent: Agent, run_id: str, token: str, seen: _Seen) -> Driver | None:
-    """The driver of a run whose lease has `token`; None when it has another."""
-    store = agent.store
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What a driver begins with, read under its lease."""
 
-    def look() -> tuple[Run, Any, list[str], list[Request]] | None:
+    run: Run
+    kept: Any
+    begun: list[str]
+    declined: list[Request]
+
+    @classmethod
+    def read(cls, store: Store, run_id: str, token: str) -> _Taken | None:
+        """Read it; None when the lease is another's."""
         run = store.run(run_id)
         if run.token != token:
             return None
         declined = store.requests(run_id=run_id, states=("declined",), limit=MANY)
-        return run, store.frame(run_id), store.begun(run_id), declined
+        return cls(run, store.frame(run_id), store.begun(run_id), declined)
 
-    try:
-        found = await agent.desk.read(look)
-        if found is None:
-            return None
-        run, kept, begun, declined = found
-        # Another process may have driven it on before the lease was got.
-        root = seen.root if kept == seen.kept else Frame.load(kept)
-    except BaseException:
-        _give_back(agent, run_id, token, seen.state)
-        raise
-    driver = Driver(agent, agent.desk, run, root, agent.local_of(run_id, root), saved=True)
-    driver.remember_rows(begun, declined)
+
+def _driver(agent: Agent, seen: Seen, root: Frame, taken: _Taken) -> Driver:
+    # Another process may have driven it on before the lease was got.
+    root = root if taken.kept == seen.kept else Frame.load(taken.kept)
+    local = agent.local_of(taken.run.id, root)
+    driver = Driver(agent, agent.desk, taken.run, root, local, saved=True)
+    driver.remember_rows(taken.begun, taken.declined)
     return driver
 
 
@@ -180,13 +184,22 @@ async def decide(
     *,
     reviewer: Reviewer | str | None = None,
     extracted_from: str | None = None,
+    seen: Seen | None = None,
 ) -> RunStream:
-    """Decide, then drive, or follow the living driver to its next pause or end."""
+    """Decide, then drive, or follow the living driver to its next pause or end.
+
+    Parameters
+    ----------
+    request
+        As it is in the store this moment.
+    seen
+        Its run, where that was just read, too.
+    """
     agent.loop = asyncio.get_running_loop()
     given = _Given(request, decision, shown, reviewer, extracted_from)
     driver = here(agent, request.run_id)
     if driver is None and request.state == "pending":
-        receipt, driver = await _decided_and_taken(agent, given)
+        receipt, driver = await _decided_and_taken(agent, given, seen)
         if driver is not None:
             await _effective(driver, receipt, begins=True)
             return stream_of(driver)
@@ -217,8 +230,13 @@ class _Given:
     reviewer: Reviewer | str | None
     extracted_from: str | None
 
-    async def decide(self, agent: Agent, take: tuple[str, str] | None = None) -> Receipt:
-        """Record it; `take` as in `Desk.decide`."""
+    async def decide(
+        self,
+        agent: Agent,
+        take: tuple[str, str] | None = None,
+        then: Callable[[], None] | None = None,
+    ) -> Receipt:
+        """Record it; `take` and `then` as in `Desk.decide`."""
         return await agent.desk.decide(
             self.request,
             self.decision,
@@ -227,23 +245,36 @@ class _Given:
             drive=False,
             extracted_from=self.extracted_from,
             take=take,
+            then=then,
             just_read=True,
         )
 
 
-async def _decided_and_taken(agent: Agent, given: _Given) -> tuple[Receipt, Driver | None]:
+async def _decided_and_taken(
+    agent: Agent, given: _Given, seen: Seen | None
+) -> tuple[Receipt, Driver | None]:
     """Decide, and take the run in the same transaction; no driver when somebody else has it."""
     run_id, token = given.request.run_id, new_id("l")
-    async with _lock(agent, run_id):
-        seen = await _check_here(agent, run_id)
+    taken: list[_Taken | None] = []
+
+    def look() -> None:
+        taken.append(None)
+        taken[0] = _Taken.read(agent.store, run_id, token)
+
+    lock = _lock(agent, run_id)
+    if lock.locked():  # it may be driven on meanwhile
+        seen = None
+    async with lock:
+        seen, root = await _check_here(agent, run_id, seen)
         if here(agent, run_id) is not None:
             return await given.decide(agent), None
         try:
-            receipt = await given.decide(agent, take=(run_id, token))
-        except asyncio.CancelledError:  # it may be recorded, and nobody here will drive
-            _give_back(agent, run_id, token, seen.state)
+            receipt = await given.decide(agent, take=(run_id, token), then=look)
+            driver = _driver(agent, seen, root, taken[0]) if taken[0] is not None else None
+        except BaseException as e:  # it is recorded, or may be, and nobody here will drive
+            if taken or isinstance(e, asyncio.CancelledError):
+                _give_back(agent, run_id, token, seen.run.state)
             raise
-        driver = await _driver(agent, run_id, token, seen)
         if driver is not None:
             driver.start(waits=False)
         return receipt, driver

@@ -30,7 +30,7 @@ async def let_go(driver: Driver, seen: int, state: RunState) -> bool:
     if driver.released is None:
         await driver.keep()
         await driver.write("release", driver.run.id, driver.token, state)
-    await driver.look()
+        await driver.look()
     overtaken = False
     while driver.generation != seen:
         seen, driver.left_waiting = driver.generation, None

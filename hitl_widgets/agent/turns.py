@@ -146,10 +146,14 @@ async def _save_turn(frame: FrameRun, proposals: list[Proposal]) -> None:
         release=release,
     )
     driver.saved = keep
-    driver.released = seen if release else None
     driver.state = "suspended" if waits else driver.state
     asked = [(p.new.call, [p.new.request] if p.new.request else []) for p in proposals]
     frame.stored = (seen, asked)
+    if release:
+        driver.released = seen
+        driver.left_waiting = tuple(request for _, requests in asked for request in requests)
+    else:
+        driver.released = None
 
 
 def _announce(frame: FrameRun, proposals: list[Proposal]) -> None:

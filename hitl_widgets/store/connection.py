@@ -367,8 +367,12 @@ class Database:
         """Close the file, so that no connection and none of its locks are inherited."""
         if self._in_use_here() or not self._lock.acquire(timeout=self._busy):
             return False
-        if self.path != files.MEMORY:
-            self._drop()
+        try:
+            if self.path != files.MEMORY:
+                self._drop()
+        except BaseException:
+            self._lock.release()
+            raise
         return True
 
     def after_fork(self, *, child: bool, held: bool) -> None:

@@ -7,9 +7,15 @@ child. So files are closed before a fork and opened again when next used, on bot
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import weakref
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+_log = logging.getLogger("hitl_widgets")
+T = TypeVar("T")
 
 
 class Forkable(Protocol):
@@ -34,13 +40,23 @@ def watch(thing: Forkable) -> None:
 
 
 def _before() -> None:
-    _prepared[:] = [(thing, thing.before_fork()) for thing in list(_watched)]
+    _prepared.clear()
+    _prepared.extend((thing, bool(_told(thing.before_fork))) for thing in list(_watched))
 
 
 def _after(*, child: bool) -> None:
     for thing, held in _prepared:
-        thing.after_fork(child=child, held=held)
+        _told(functools.partial(thing.after_fork, child=child, held=held))
     _prepared.clear()
+
+
+def _told(hook: Callable[[], T]) -> T | None:
+    """What a hook returns; one that fails must not leave the others' locks behind."""
+    try:
+        return hook()
+    except Exception:  # noqa: BLE001
+        _log.exception("a store was not made ready for a fork")
+        return None
 
 
 if hasattr(os, "register_at_fork"):

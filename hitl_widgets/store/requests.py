@@ -59,14 +59,14 @@ def find(
 
 def decide(tx: Tx, votes: Sequence[Vote]) -> list[Receipt] | Expired:
     """Record votes, all or none."""
-    asked = [arrows.get(tx, request_id) for request_id in dict.fromkeys(_ids(votes))]
-    late = [r for r in asked if r.state == "pending" and is_due(tx, r)]
+    asked = {vote.request_id: arrows.get(tx, vote.request_id) for vote in votes}
+    late = [r for r in asked.values() if r.state == "pending" and is_due(tx, r)]
     if late:
         for request in late:
             expire(tx, request)
         return too_late(late[0])
     key = secret_key(tx)
-    return [_vote(tx, key, vote) for vote in votes]
+    return [_vote(tx, key, vote, asked) for vote in votes]
 
 
 def secret_key(tx: Tx) -> bytes:
@@ -75,10 +75,6 @@ def secret_key(tx: Tx) -> bytes:
     with reading("the key for secrets"):
         (key,) = (bytes.fromhex(row[0]) for row in rows)
         return key
-
-
-def _ids(votes: Sequence[Vote]) -> list[str]:
-    return [vote.request_id for vote in votes]
 
 
 def is_due(tx: Tx, request: Request) -> bool:
@@ -99,8 +95,9 @@ def too_late(request: Request) -> Expired:
     )
 
 
-def _vote(tx: Tx, key: bytes, vote: Vote) -> Receipt:
-    request = arrows.get(tx, vote.request_id)
+def _vote(tx: Tx, key: bytes, vote: Vote, asked: dict[str, Request]) -> Receipt:
+    """Record one vote; `asked` has the requests as they are, and then as they are after it."""
+    request = asked[vote.request_id]
     _may_vote(request, vote)
     mine = _record(tx, key, vote)
     votes = (*request.votes, mine)
@@ -111,6 +108,7 @@ def _vote(tx: Tx, key: bytes, vote: Vote) -> Receipt:
     else:
         request = arrows.revise(tx, request, votes=votes)
         _event(tx, "vote", request, vote, consenting)
+    asked[request.id] = request
     return Receipt(
         request_id=request.id,
         state=request.state,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hitl_widgets.store import connection
 from hitl_widgets.store.base import Vote
 from hitl_widgets.store.sqlite import SqliteStore
 
-from .making import Witness, agent_on, store_at, tell_back
+from .making import Witness, agent_on, store_at, tell_back, until
 
 GO = [[hitl.call("delete_record", id="abc")], tell_back]
 TWICE = [[hitl.call("delete_record", id=i)] for i in "ab"]
@@ -87,24 +88,56 @@ async def test_a_turn_is_read_to_act_and_when_it_has_ended(
     assert (run.finish_reason, reads[0], saw.did) == ("suspended", 2, ["a"])
 
 
-async def test_a_decision_made_while_the_driver_leaves_is_acted_on(tmp_path: Path) -> None:
+def afterwards(store: Any, method: str, act: Callable[[], None]) -> None:
+    """Have `act` happen on the store's thread, once, right after `method`."""
+    kept = getattr(store, method)
+
+    def both(*args: Any, **kwargs: Any) -> Any:
+        done = kept(*args, **kwargs)
+        if getattr(store, method) is both and store.requests(states=["pending"]):
+            setattr(store, method, kept)
+            act()
+        return done
+
+    setattr(store, method, both)
+
+
+async def test_a_decision_made_while_the_lease_goes_is_acted_on(tmp_path: Path) -> None:
     """R21: the lease went with the question, and whoever decides at once is not forgotten."""
     saw, store = Witness(), store_at(tmp_path)
     agent = agent_on(store, GO, [saw.deleting()])
-    look, decided = agent.desk.look, list[str]()
 
-    def decide_first() -> None:
-        """Another thread's decision, after the driver's last step and before its last look."""
-        if not decided:
-            (request,) = store.requests(states=["pending"])
-            vote = Vote(request.id, "approved", {"verdict": "approve"}, "ada", "os", "test")
-            agent.desk.write_now(store.decide, [vote])
-            decided.append(request.id)
-        look()
+    def decide() -> None:
+        (request,) = store.requests(states=["pending"])
+        store.decide([Vote(request.id, "approved", {"verdict": "approve"}, "ada", "os", "test")])
 
-    agent.desk.look = decide_first  # type: ignore[method-assign]
+    afterwards(store, "save", decide)
     run = await agent.generate("go")
     assert (run.finish_reason, saw.did) == ("stop", ["abc"])
+
+
+async def test_a_decision_on_another_thread_counts_on_a_driver_that_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds the driver at work and leaves the rest to it, which is just letting go."""
+    saw, store = Witness(), store_at(tmp_path)
+    agent = agent_on(store, GO, [saw.deleting()])
+    leave, threads = FrameRun.leave, list[threading.Thread]()
+
+    def decide_first(frame: FrameRun) -> None:
+        if not threads:
+            (request,) = store.requests(states=["pending"])
+            decide = agent.desk.decide(request, hitl.Approve())
+            threads.append(threading.Thread(target=asyncio.run, args=(decide,)))
+            threads[0].start()
+            threads[0].join()
+        leave(frame)
+
+    monkeypatch.setattr(FrameRun, "leave", decide_first)
+    run = await agent.generate("go")
+    assert run.finish_reason == "suspended"
+    await until(lambda: store.run(run.run_id).state == "completed")
+    assert saw.did == ["abc"]
 
 
 class SlowStore(SqliteStore):
@@ -148,17 +181,13 @@ async def test_a_run_that_another_process_drove_while_its_driver_left_is_not_dri
     options: dict[str, Any] = {"memory": memory}
     agent = agent_on(store_at(tmp_path), [*turns, "end"], [saw.deleting()], **options)
     other = agent_on(store_at(tmp_path), [*turns, "end"], [saw.deleting()], **options)
-    look, driven = agent.desk.look, list[str]()
 
-    def drive_first() -> None:
+    def drive() -> None:
         """All that an approval elsewhere leads to, after the lease was given back."""
-        if not driven:
-            (request,) = other.store.requests(states=["pending"])
-            driven.append(request.run_id)
-            asyncio.run(other.approve_tool_call_generate(run_id=request.run_id))
-        look()
+        (request,) = other.store.requests(states=["pending"])
+        asyncio.run(other.approve_tool_call_generate(run_id=request.run_id))
 
-    agent.desk.look = drive_first  # type: ignore[method-assign]
+    afterwards(agent.store, "release" if memory else "save", drive)
     run = await agent.generate("go", thread_id="t")
     assert [r.args["id"] for r in run.requests] == ["b"]
     for _ in "bc":

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hitl_widgets as hitl
+from hitl_widgets.agent.following import stream_of, take
 
 from .making import Witness, agent_on, store_at, tell_back, until
 
@@ -91,3 +92,14 @@ async def test_cancelling_a_handle_that_attached_cancels_the_run(tmp_path: Path)
         handle.cancel()
         assert (await handle).finish_reason == "aborted"
     assert handle.run_id == run.id
+
+
+async def test_cancelling_a_run_that_was_only_just_taken_cancels_it(tmp_path: Path) -> None:
+    """Its driver's task has not made a step yet: cancelled there, it would never say so."""
+    agent = agent_on(store_at(tmp_path), GO, [Witness().deleting()])
+    run = await agent.generate("go")
+    driver, mine = await take(agent, run.run_id, waits=True)
+    driver.cancel()
+    assert mine
+    assert (await stream_of(driver).result()).finish_reason == "aborted"
+    assert [r.state for r in agent.store.requests()] == ["withdrawn"]

@@ -299,6 +299,21 @@ class TestForks:
         assert said[0].startswith("StoreError This process was forked while the store")
         assert said[1:] == ["declined"]
 
+    def test_what_fails_in_a_fork_leaves_no_lock_of_others_behind(self, path: Path) -> None:
+        said = _forking(
+            path,
+            "from hitl_widgets.store import forks\n"
+            "class Broken:\n"
+            "    def __init__(self, fails): self.fails = fails\n"
+            "    def before_fork(self): return self.fails == 'before' and 1 / 0\n"
+            "    def after_fork(self, *, child, held): self.fails == 'after' and 1 / 0\n"
+            "broken = [Broken(('before', 'after')[n % 2]) for n in range(20)]\n"
+            "for thing in broken: forks.watch(thing)\n"
+            "child(lambda: print(store.decide([a_vote(reviewer='child')])[0].reviewer))\n"
+            "print(store.request('req_1').reviewer)\n",
+        )
+        assert said == ["child", "child"]
+
     def test_a_memory_store_is_the_childs_own_copy(self, path: Path) -> None:
         said = _forking(
             path,
