@@ -47,7 +47,8 @@ async def ask(
     message
         The question.
     initial
-        Any JSON value to begin with, valid or not.
+        Any JSON value to begin with, valid or not. What its schema calls secret is left out and
+        has to be typed.
     key
         Names the question, so that it survives a restart: running the cell again attaches.
 
@@ -94,7 +95,7 @@ def _input(
         describe=Description,
         shape=shape,
         message=message or shape.title,
-        initial=to_jsonable_python(initial, fallback=repr),
+        initial=shape.without_secrets(to_jsonable_python(initial, fallback=repr)),
         allowed=("answer", "decline"),
         key=key,
         expires=expires,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic_core import to_jsonable_python
 
 from ..errors import Expired, HitlError, InvalidAnswer, LeaseLost, ReplayMismatch, StoreError
-from ..fingerprint import digest, mask
+from ..fingerprint import digest
 from ..request import Kind, Request
 from ..schema import Shape, shape_of, stored_shape
 from .people import tell_decision
@@ -83,7 +83,8 @@ class Questions:
     async def ask(self, kind: Any, message: str, initial: Any) -> Any:
         """Ask for data and wait in place."""
         shape = shape_of(kind)
-        more = {} if initial is None else {"initial": to_jsonable_python(initial)}
+        kept = None if initial is None else shape.without_secrets(to_jsonable_python(initial))
+        more = {} if kept is None else {"initial": kept}
         async with self._one_at_a_time:
             request = await self._guarded(self._question, "input", message, shape, "ask", more)
             while True:
@@ -238,7 +239,7 @@ def asked_again(request: Request, ordinal: int, errors: list[dict[str, Any]]) ->
     typed = (request.decision or {}).get("data")
     scope = {**request.scope, "refused": errors, "replaces": request.id}
     if typed is not None:
-        scope["initial"] = mask(typed, stored_shape(request.resume_schema).secrets)
+        scope["initial"] = stored_shape(request.resume_schema).without_secrets(typed)
     return {"ordinal": ordinal, "scope": scope}
 
 

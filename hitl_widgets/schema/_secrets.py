@@ -202,3 +202,24 @@ def _hide(data: Any, path: tuple[str | int, ...], todo: set[tuple[str | int, ...
     if is_list(data):
         return [_hide(v, (*path, i), todo) for i, v in enumerate(data)]
     return data
+
+
+def leave_out(data: Any, paths: Iterable[tuple[str | int, ...]]) -> Any:
+    """Return a copy of a JSON value without the members that hold a secret; a list goes whole."""
+    return _without(data, (), {_member(path) for path in paths})
+
+
+def _member(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The innermost member of an object on a path; the value itself where there is none."""
+    names = [i for i, step in enumerate(path) if isinstance(step, str)]
+    return path[: names[-1] + 1] if names else ()
+
+
+def _without(data: Any, path: tuple[str | int, ...], cut: set[tuple[str | int, ...]]) -> Any:
+    if path in cut:
+        return None
+    if is_object(data):
+        return {k: _without(v, (*path, k), cut) for k, v in data.items() if (*path, k) not in cut}
+    if is_list(data):
+        return [_without(v, (*path, i), cut) for i, v in enumerate(data)]
+    return data

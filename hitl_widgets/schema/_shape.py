@@ -103,6 +103,10 @@ class Shape(ABC):
         """Return a copy of a JSON value with ``••••`` for each secret."""
         return _secrets.hide(data, _secrets.paths_in(self._document, data, declared))
 
+    def without_secrets(self, data: Any) -> Any:
+        """Return a copy of a JSON value that lacks its secrets: they have to be typed again."""
+        return _secrets.leave_out(data, _secrets.paths_in(self._document, data))
+
     @cached_property
     def is_consent(self) -> bool:
         """Whether an answer is consent, which only a human gives (R7)."""

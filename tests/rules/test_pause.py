@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import hitl_widgets as hitl
 from hitl_widgets.desk import Desk
+from hitl_widgets.screen import formdata
 
 from .making import agent_on, chunks_of, kinds, store_at, tell_back, until
 
@@ -299,6 +301,52 @@ async def test_an_answer_that_only_the_schema_judged_is_asked_again_with_what_wa
     assert len(entered) == 1
     done = await agent.resume_generate({"city": "Rome"}, run_id=run.run_id)
     assert done.text == "told: Rome"
+
+
+async def test_a_secret_of_an_answer_that_is_asked_again_has_to_be_typed_again(
+    tmp_path: Path,
+) -> None:
+    """R4, R17: the form that corrects another field must not send dots for it."""
+    entered: list[str] = []
+
+    class Login(pydantic.BaseModel):
+        user: str
+        password: pydantic.SecretStr
+        codes: list[pydantic.SecretStr] = []
+
+        @pydantic.field_validator("user")
+        @classmethod
+        def known(cls, user: str) -> str:
+            if user == "nobody":
+                raise ValueError("no such user")
+            return user
+
+    @hitl.tool(resume_schema=Login)
+    async def login(ctx: hitl.ToolContext) -> str:
+        "Log in."
+        if ctx.resume_data is None:
+            return str(await ctx.suspend())
+        entered.append(ctx.resume_data.password.get_secret_value())
+        return "in"
+
+    agent = agent_on(store_at(tmp_path), [[hitl.call("login")], tell_back], [login])
+    run = await agent.generate("go")
+    typed = {"user": "nobody", "password": "hunter2", "codes": ["1234"]}
+    await Desk(store_at(tmp_path)).decide(run.requests[0].id, hitl.Answer(typed))
+    await agent.resume_decided()
+    (again,) = await hitl.pending(agent.store)
+    assert again.scope["initial"] == {"user": "nobody"}
+    sent = {**json.loads(formdata.form_doc(again).data), "user": "ada"}
+    with pytest.raises(hitl.InvalidAnswer) as refused:
+        await agent.resume_generate(
+            formdata.answer(again.id, sent, edited=True).data, run_id=run.run_id
+        )
+    assert [e["path"] for e in refused.value.errors] == [["password"]]
+    await agent.resume_generate(
+        formdata.answer(again.id, {**sent, "password": "hunter3"}, edited=True).data,
+        run_id=run.run_id,
+    )
+    assert entered == ["hunter3"]
 
 
 async def test_a_replay_in_another_order_is_an_error_and_acts_on_nothing(tmp_path: Path) -> None:
