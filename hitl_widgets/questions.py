@@ -24,10 +24,12 @@ from .request import Effect, OnExpire, Record
 from .schema import shape_of
 from .standalone import Asking, Question
 from .store import check_store
+from .unanswered import unanswered
 
 R = TypeVar("R")
 
 
+@unanswered("hitl.ask")
 async def ask(
     kind: Any,
     message: str = "",
@@ -104,6 +106,7 @@ def _input(
     )
 
 
+@unanswered("hitl.confirm")
 async def confirm(
     message: str, *, key: str | None = None, expires: float | None = None, store: Any = None
 ) -> bool:

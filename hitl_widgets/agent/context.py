@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..unanswered import unanswered
+
 
 class _Recorded:
     """The pause is recorded already: awaiting it is allowed, and does nothing (R8)."""
@@ -80,6 +82,7 @@ class ToolContext:
         self._link.suspend(payload)
         return _Recorded()
 
+    @unanswered("ctx.ask")
     async def ask(self, kind: Any, message: str = "", initial: Any = None) -> Any:
         """Ask a human for data and wait in place, while the kernel lives.
 
@@ -99,6 +102,7 @@ class ToolContext:
         """
         return await self._link.ask(kind, message, initial)
 
+    @unanswered("ctx.confirm")
     async def confirm(self, message: str) -> bool:
         """Ask a human yes or no and wait in place; only a human answers this (R7)."""
         return await self._link.confirm(message)

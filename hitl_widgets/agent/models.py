@@ -15,6 +15,7 @@ from typing import Any, TypeGuard, cast
 
 from pydantic import ValidationError
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -95,7 +96,15 @@ def resolve(model: Any) -> Model:
     if isinstance(model, Model):
         return _strict(cast("Model", model))
     if isinstance(model, str):
-        return _strict(infer_model(model))
+        try:
+            return _strict(infer_model(model))
+        except (UserError, ImportError) as e:
+            why = str(e).split(". ", maxsplit=1)[0]
+            raise AgentDefinitionError(
+                f"model={model!r} cannot be used: {why}. Give 'provider:name', such as "
+                "'anthropic:claude-…', with its package (pip install 'hitl-widgets[anthropic]') "
+                "and its key in the environment; without a network, hitl.ScriptedModel([...])."
+            ) from e
     raise AgentDefinitionError(
         f"model={model!r}: give 'provider:name' (such as 'anthropic:claude-…'), a "
         "hitl.ScriptedModel([...]), or any pydantic-ai Model."

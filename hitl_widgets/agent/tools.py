@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import functools
 import inspect
@@ -121,7 +122,7 @@ class Tool:
     def to_json(self, result: Any) -> Any:
         """A body's result as JSON, at once: what the model is told and the store keeps."""
         if inspect.isawaitable(result) or inspect.isasyncgen(result):
-            if inspect.iscoroutine(result):
+            if asyncio.iscoroutine(result):
                 result.close()
             raise TypeError(
                 f"{self.id} returned {_a(type(result))}, for which nobody waits: what it would do "

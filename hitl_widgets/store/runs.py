@@ -23,7 +23,10 @@ def get(tx: Tx, run_id: str) -> Run:
     """Read a run; `SnapshotNotFound` when there is none."""
     rows = tx.rows("SELECT * FROM runs WHERE id = ?", (run_id,))
     if not rows:
-        raise SnapshotNotFound(f"There is no run {run_id} in {tx.database.path}.")
+        raise SnapshotNotFound(
+            f"There is no run {run_id} in {tx.database.path}. hitl.pending() lists what waits "
+            "there, with its run_id; agent.list_suspended_runs() the runs of one agent."
+        )
     return to_run(rows[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,23 @@ async def test_pydantic_ai_s_test_model_is_no_broken_stream() -> None:
     agent = hitl.Agent("tried", model=TestModel(custom_output_text="hello"))
     result = await agent.run("hi")
     assert (result.text, result.finish_reason) == ("hello", "stop")
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("claude", "Unknown model: claude"),
+        ("anthropic:claude-x", "Set the `ANTHROPIC_API_KEY` environment variable"),
+        ("mistral:large", "Please install the `mistral` package"),
+    ],
+)
+def test_a_model_that_cannot_be_made_says_what_to_give(
+    monkeypatch: pytest.MonkeyPatch, model: str, why: str
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setitem(sys.modules, "mistralai", None)
+    with pytest.raises(hitl.AgentDefinitionError) as refused:
+        hitl.Agent("a", model=model, tools=[])
+    assert why in str(refused.value)
+    assert "Give 'provider:name'" in str(refused.value)
+    assert "hitl.ScriptedModel([...])" in str(refused.value)
