@@ -42,7 +42,7 @@ class History(list[dict[str, Any]]):
     # -- exports -----------------------------------------------------------------------------
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Give CSV text, and write it to `path` (mode 0600) if one is given.
+        """Give CSV text, and write it to `path` if one is given (a new file: mode 0600).
 
         Times are ISO 8601, nested values JSON. A text that a spreadsheet would take for a formula
         gets an apostrophe in front.
@@ -54,7 +54,7 @@ class History(list[dict[str, Any]]):
         return _written(out.getvalue(), path)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Give a JSON array of objects, and write it to `path` (mode 0600) if one is given."""
+        """Give a JSON array of objects, and write it to `path` if one is given (a new file: mode 0600)."""
         text = json.dumps(list(self), ensure_ascii=False, indent=1, default=_iso)
         return _written(text + "\n", path)
 
