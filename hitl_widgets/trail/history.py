@@ -54,7 +54,7 @@ class History(list[dict[str, Any]]):
         return _written(out.getvalue(), path)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Give a JSON array of objects, and write it to `path` (a new file: mode 0600), if given."""
+        """Give a JSON array of objects, and write it to `path` (a new one: mode 0600) if given."""
         text = json.dumps(list(self), ensure_ascii=False, indent=1, default=_iso)
         return _written(text + "\n", path)
 

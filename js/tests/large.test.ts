@@ -22,43 +22,38 @@ function show(args: unknown, more: Partial<RequestView> = {}) {
 const painted = () =>
   new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 
-/** Milliseconds from a deed to the frame that shows it. */
-async function timed(deed: () => void): Promise<number> {
-  const from = performance.now();
+/** How long it takes is measured in tests/bench/bench_screen.py. */
+async function drawn(deed: () => void): Promise<void> {
   deed();
   await painted();
-  return performance.now() - from;
 }
 
 const button = (name: string) => page.getByRole("button", { name, exact: true });
 const press = (name: string) => () => (button(name).element() as HTMLButtonElement).click();
-
-/** A second on a quiet machine; tests run on busy ones. */
-const LIMIT = 2000;
 
 describe("a megabyte", () => {
   test.each([
     ["of lines", "0123456789 abcdefghijklmnopqrst\n".repeat(32_768)],
     ["in one line", "x".repeat(1_048_576)],
     ["of hidden characters", "pay\u200bme ".repeat(100_000)],
-  ])("%s opens and scrolls in time", async (_name, text) => {
-    expect(await timed(() => show({ text }))).toBeLessThan(LIMIT);
-    expect(await timed(press("show all"))).toBeLessThan(LIMIT);
+  ])("%s opens and scrolls", async (_name, text) => {
+    await drawn(() => show({ text }));
+    await drawn(press("show all"));
     const block = page.getByRole("region", { name: "text" }).element();
     expect(block.textContent?.length).toBeGreaterThanOrEqual(text.length);
-    await timed(() => {
+    await drawn(() => {
       block.scrollTop = block.scrollHeight;
     });
     await expect.element(button("Approve")).toBeEnabled();
   });
 
-  test("of ten thousand keys opens in time, and all of them are there", async () => {
+  test("of ten thousand keys opens, and all of them are there", async () => {
     const keys = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, i) => [`key_${i}`, "v".repeat(90)]),
     );
-    expect(await timed(() => show(keys))).toBeLessThan(LIMIT);
+    await drawn(() => show(keys));
     await expect.element(page.getByText("9,950 more")).toBeVisible();
-    expect(await timed(press("show all"))).toBeLessThan(LIMIT);
+    await drawn(press("show all"));
     expect(document.querySelectorAll(".rows > dt")).toHaveLength(10_000);
   });
 });

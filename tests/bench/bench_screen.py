@@ -28,11 +28,17 @@ import asyncio
 import hitl_widgets as hitl
 
 @hitl.require_approval
-async def send(text: str, number: int = 0) -> int:
+async def send(value: str | dict[str, str], number: int = 0) -> int:
     return number
 """
 CELL = "asyncio.ensure_future(send('hello', {number}));"
-LARGE = "asyncio.ensure_future(send('0123456789 abcdefghijklmnopqrst\\n' * 32_768));"
+LARGE = {
+    "in lines": "'0123456789 abcdefghijklmnopqrst\\n' * 32_768",
+    "in one line": "'x' * 1_048_576",
+    "with hidden characters": "'pay\\u200bme ' * 100_000",
+    "in ten thousand keys": "{f'key_{i}': 'v' * 90 for i in range(10_000)}",
+}
+LARGE_CELL = "asyncio.ensure_future(send({value}));"
 
 # From the moment the cell is started to the first frame that has one card more.
 APPEARS = """async ([path, index]) => {
@@ -63,7 +69,8 @@ def main() -> None:
 
 def measure(lab: LabSession) -> Iterator[tuple[str, str, str]]:
     """Open cards one after the other in one notebook."""
-    cells = [DEFINE, *(CELL.format(number=n) for n in range(LATER + 1)), LARGE]
+    large = [LARGE_CELL.format(value=value) for value in LARGE.values()]
+    cells = [DEFINE, *(CELL.format(number=n) for n in range(LATER + 1)), *large]
     notebook = lab.open("bench", cells)
     notebook.run(0)
     notebook.wait_done()
@@ -77,7 +84,8 @@ def measure(lab: LabSession) -> Iterator[tuple[str, str, str]]:
     yield "a later card, slowest", ms(max(later)), ""
     yield "received for the first card", f"{first / 1000:.0f} kB", "325 kB"
     yield "received for a later card", f"{each / 1000:.1f} kB", ""
-    yield "1 MB of arguments", ms(appears(lab, notebook, LATER + 2)), ms(LARGE_MS)
+    for n, how in enumerate(LARGE, LATER + 2):
+        yield f"1 MB of arguments, {how}", ms(appears(lab, notebook, n)), ms(LARGE_MS)
     began = time.perf_counter()
     saved = notebook.save()
     yield "the notebook while all of them wait", kilo(notebook), "100 kB"
