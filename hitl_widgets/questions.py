@@ -49,8 +49,8 @@ async def ask(
     message
         The question.
     initial
-        Any JSON value to begin with, valid or not. What its schema calls secret is left out and
-        has to be typed.
+        Any JSON value to begin with, valid or not. It is kept with the request as it is: give no
+        secret that is not to stand in the store.
     key
         Names the question, so that it survives a restart: running the cell again attaches.
 
@@ -97,7 +97,7 @@ def _input(
         describe=Description,
         shape=shape,
         message=message or shape.title,
-        initial=shape.without_secrets(to_jsonable_python(initial, fallback=repr)),
+        initial=to_jsonable_python(initial, fallback=repr),
         allowed=("answer", "decline"),
         key=key,
         expires=expires,

@@ -83,8 +83,7 @@ class Questions:
     async def ask(self, kind: Any, message: str, initial: Any) -> Any:
         """Ask for data and wait in place."""
         shape = shape_of(kind)
-        kept = None if initial is None else shape.without_secrets(to_jsonable_python(initial))
-        more = {} if kept is None else {"initial": kept}
+        more = {} if initial is None else {"initial": to_jsonable_python(initial)}
         async with self._one_at_a_time:
             request = await self._guarded(self._question, "input", message, shape, "ask", more)
             while True:

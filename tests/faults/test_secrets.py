@@ -137,27 +137,6 @@ async def test_nobody_sees_one_and_no_file_keeps_one(
     assert in_files(tmp_path) == []
 
 
-@pytest.mark.parametrize("asker", ["verb", "tool"])
-async def test_one_that_a_form_would_begin_with_is_left_out(tmp_path: Path, asker: str) -> None:
-    initial = {"user": "ada", "pin": SECRETS["answered"]}
-    path = tmp_path / "store.sqlite"
-
-    @hitl.tool
-    async def ask(ctx: hitl.ToolContext) -> str:
-        "Ask."
-        return str(await ctx.ask(Login, initial=initial))
-
-    if asker == "verb":
-        with pytest.raises(hitl.RunSuspended):
-            await hitl.ask(Login, initial=initial, key="k", store=path)
-    else:
-        model = hitl.ScriptedModel([[hitl.call("ask")], "done"])
-        await hitl.Agent("a", model=model, tools=[ask], store=path).generate("go")
-    (request,) = await hitl.pending(path)
-    assert request.scope["initial"] == {"user": "ada"}
-    assert in_files(tmp_path) == []
-
-
 async def _look(seen: list[Any], store: Any, run: hitl.RunResult, capsys: Any) -> None:
     """Everything that anybody can look at now."""
     requests = store.requests()
